@@ -123,17 +123,17 @@ package struct ProcessRowID: Identifier {
     package init(rawValue: Int64) { self.rawValue = rawValue }
 }
 
-/// The id of a stored record: the store that assigned it, and the record's row id.
+/// The id of a stored record: the store code in effect when the record was committed, and the record's row id.
 ///
-/// As text it is twelve characters for the store, a hyphen and the row id, in Crockford's base 32 (without i, l, o and
-/// u). Clients treat it as opaque.
+/// As text it is twelve characters for the store code, a hyphen and the row id, in Crockford's base 32 (without i, l, o
+/// and u). Clients treat it as opaque.
 package struct RecordID: Hashable, Sendable {
-    /// The unique id of the store, in 60 bits.
+    /// The store code, in 60 bits. It is drawn at random and keeps ids unique across databases.
     package var store: UInt64
     /// The record's row id.
     package var row: RowID
 
-    /// The mask of the 60 bits of a store id.
+    /// The mask of the 60 bits of a store code.
     package static let storeBits: UInt64 = (1 << 60) - 1
 
     package init(store: UInt64, row: RowID) {
@@ -148,7 +148,7 @@ package struct RecordID: Hashable, Sendable {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// The id of the store as text: the part of `text` before the hyphen.
+    /// The store code as text: the part of `text` before the hyphen.
     package var storeText: String { String(text.prefix(12)) }
 
     /// Appends the id as text.
@@ -159,7 +159,7 @@ package struct RecordID: Hashable, Sendable {
         output.append(contentsOf: row[0..<row.count])
     }
 
-    /// Appends the common prefix of all ids of the store: the store's id as text, and the hyphen.
+    /// Appends the common prefix of all ids with this store code: the store code as text, and the hyphen.
     package func appendStore(to output: inout [UInt8]) {
         for position in (0..<12).reversed() {
             output.append(Self.digit(store >> UInt64(5 * position) & 31))

@@ -2,9 +2,10 @@ package import IssueProtocol
 
 /// The clock of the record log. It gives each commit its log time and its wall time.
 ///
-/// The store keeps each record's wall time, and offsets (`log = wall + offset`), each of which applies to all records
-/// up to the next offset. The offset changes only when the daemon starts or the wall clock has drifted from the
-/// monotonic clock by more than `tolerance`. Wall times never go backwards while the offset stays the same.
+/// The store keeps the wall time of each record, and a list of offsets (`log = wall + offset`). An offset applies to
+/// the records from the commit at which it began up to the next offset. The offset changes only when the daemon starts
+/// or the wall clock has drifted from the monotonic clock by more than `tolerance`. Wall times never go backwards while
+/// the offset stays the same.
 package struct RecordLogClock: Equatable, Sendable {
     /// The times of the last commit, from which the clock continues after a restart.
     package struct State: Equatable, Sendable {
@@ -42,7 +43,7 @@ package struct RecordLogClock: Equatable, Sendable {
     /// wrong.
     package static let maxGap: Duration = .seconds(86_400)
 
-    /// The state to store; nil before the first commit to an empty record log.
+    /// The times of the last commit; nil before the first commit to an empty record log.
     package private(set) var state: State?
     /// The clocks at the first commit of this run or, if the offset has changed since, at its last change. Each commit
     /// is compared with these and not with the last commit, so that many small steps of the wall clock are detected.
@@ -50,7 +51,7 @@ package struct RecordLogClock: Equatable, Sendable {
     /// The monotonic time of the last commit of this run.
     private var last: MonotonicInstant?
 
-    /// - Parameter state: The state stored before the restart; nil if the record log is empty.
+    /// - Parameter state: The times of the last commit before the restart; nil if the record log is empty.
     package init(restoring state: State? = nil) {
         self.state = state
     }
@@ -102,8 +103,8 @@ package struct RecordLogClock: Equatable, Sendable {
 /// A point in time on the record log's clock. The clock never goes backwards. Setting the wall clock changes log time
 /// by at most a second or, while the daemon is not running, by at most a day.
 ///
-/// Each commit stores its log time. A decision based on that time is therefore the same if repeated after a crash.
-/// Limits that are not stored also use this type for times of the monotonic clock.
+/// The log time of each record can be computed from the store. A decision based on that time is therefore the same if
+/// repeated after a crash. Limits that are not stored also use this type for times of the monotonic clock.
 package struct RecordLogInstant: InstantProtocol {
     /// The milliseconds since an arbitrary origin.
     package var milliseconds: Int64

@@ -17,7 +17,7 @@ extension Redactor {
     }
 }
 
-/// Copies consecutive runs of a text, and writes a mark in place of each value.
+/// Copies a text run by run, with a mark in place of each value that redaction removes.
 ///
 /// If a value extends over several runs, its mark is written in the first one.
 private struct MarkedCopy {

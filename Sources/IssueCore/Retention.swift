@@ -2,10 +2,10 @@ package import IssueProtocol
 
 /// Decides which records of closed ranges are removed.
 ///
-/// Old records are removed range by range, the oldest range first. If a range holds much of the data, only its oldest
-/// blocks are removed. If space is short, the user with the most data loses
-/// records first. If other files fill the disk and removing all records would not free enough space, no records are
-/// removed to free disk space.
+/// Records that are too old are removed range by range, the oldest range first. If space is short, the user with the
+/// most data loses records first (`EvictionPolicy`). If this user's records in a range are a large part of all data,
+/// only the oldest of them are removed. If other files fill the disk and removing all records would not free enough
+/// space, no records are removed to free disk space.
 ///
 /// Ages are in log time, which changes by at most a day if the wall clock is set to a wrong time (`RecordLogInstant`).
 package struct Retention: Equatable, Sendable {
@@ -21,7 +21,7 @@ package struct Retention: Equatable, Sendable {
         case forget(RetentionSnapshot.ClosedRange, Reason)
         /// Remove the records of a user's frequent groups, or of all their groups, from a range; see `EvictionPolicy`.
         case thin(RetentionSnapshot.Holding, Reason)
-        /// Like `thin`, but remove only about this fraction of these records, the oldest ones.
+        /// Like `thin`, but remove only about this fraction (0 to 1) of these records, the oldest ones.
         case trim(RetentionSnapshot.Holding, fraction: Double, Reason)
         /// Remove the records of some applications from a range, because of their age.
         case expire(RetentionSnapshot.AgedRange)
@@ -91,8 +91,10 @@ package struct Retention: Equatable, Sendable {
         settings.freeSpace(bytes: snapshot.availableBytes, usedBytes: snapshot.usedBytes)
     }
 
-    /// The approximate size, in the unit of `RetentionSnapshot.Holding.bytes`, of the records that must be removed for
-    /// space. The file has them compressed, with series, counts and indexes.
+    /// Returns the approximate size of the records that must be removed for space.
+    ///
+    /// The size is in the unit of `RetentionSnapshot.Holding.bytes`. It differs from the space in the file, which holds
+    /// records in compressed form, together with series, counts and indexes.
     private func excessData(_ snapshot: RetentionSnapshot) -> Int64 {
         var excess = snapshot.usedBytes.clampedDifference(settings.maxSize)
         if freeSpace(snapshot) == .short, let available = snapshot.availableBytes {
@@ -187,7 +189,7 @@ package struct RetentionSettings: Hashable, Sendable {
     }
 
     /// Returns the size that the database may reach: `maxSize`, or less if only that leaves `keepFree` free. If
-    /// `keepFree` can't be reached, it does not count.
+    /// `keepFree` can't be reached, it is ignored.
     ///
     /// - Parameters:
     ///   - availableBytes: The free space, including the space that can be freed without removing records; nil if
@@ -269,8 +271,8 @@ package struct RetentionSnapshot: Equatable, Sendable {
         package var newest: RecordLogInstant
         /// Whether a batch that is in flight has records of the range.
         package var hasBatchInFlight: Bool
-        /// Whether all records of the range were removed, so that only links of posting lists are left. Set only for
-        /// `RetentionSnapshot.oldest`.
+        /// Whether all records of the range were removed. What is left are empty posting lists, which link the older
+        /// lists of their series with the newer ones. Set only for `RetentionSnapshot.oldest`.
         package var isEmpty = false
         /// The longest maximum age of an application with records in the range, if it exceeds the general one;
         /// otherwise nil. Set only for `RetentionSnapshot.oldest`.
@@ -362,9 +364,9 @@ package struct RetentionSnapshot: Equatable, Sendable {
 
 /// Chooses which user's records are removed first if space is short.
 ///
-/// The user with the most data comes first, so no quiet user loses records because of others. Among the user's ranges,
-/// settled ranges come before the others, and older ranges before newer ones. Ranges with less than half of the user's
-/// average volume per range are skipped for now. Most such ranges have already lost records.
+/// The user with the most data comes first, so that users with little data do not lose records because of others. Among
+/// the user's ranges, settled ranges come before the others, and older ranges before newer ones. Ranges with less than
+/// half of the user's average volume per range are skipped for now. Most such ranges have already lost records.
 package enum EvictionPolicy {
     /// The maximum number of records of a rare group in a range. Records of rare groups are kept longer than others.
     private static let maxRareRecords = 16
@@ -385,8 +387,8 @@ package enum EvictionPolicy {
         return candidates.filter { $0.bytes >= mean / 2 }.min { $0.range.id < $1.range.id }
     }
 
-    /// Returns how much of a candidate's records to remove, the oldest ones. Returns nil if all of them should be
-    /// removed, which is cheaper.
+    /// Returns the fraction (0 to 1) of a candidate's records to remove, the oldest ones. Returns nil if all of them
+    /// should be removed, which is cheaper.
     ///
     /// A part is removed if the rest would make up at least a quarter of what remains of all data. This happens if a
     /// limit on space was lowered after the range was filled, or if there is space for few ranges. At least a sixteenth
@@ -395,7 +397,7 @@ package enum EvictionPolicy {
     /// - Parameters:
     ///   - candidate: The data from which records are removed.
     ///   - holdings: The data of each user id in each range.
-    ///   - excess: The data that must be removed.
+    ///   - excess: The size of the data that must be removed, in the unit of `Holding.bytes`.
     package static func fractionToRemove(
         of candidate: RetentionSnapshot.Holding, _ holdings: [RetentionSnapshot.Holding], excess: Int64
     ) -> Double? {
@@ -434,8 +436,8 @@ package enum EvictionPolicy {
     /// have more than 64 records and more than a 1,024th of all records.
     ///
     /// A block that contains a record of a rare group must be rewritten without its other records. A full block has 256
-    /// records, so at most a quarter of the blocks of a large range must be rewritten for this reason. The last records
-    /// of other groups may be in further blocks.
+    /// records, so at most a quarter of the blocks of a large range must be rewritten for this reason. Further blocks
+    /// must be rewritten because the last record of a group is kept if the group has not occurred after the range.
     ///
     /// - Parameter counts: The number of records of each group.
     private static func rareLimit(_ counts: some Sequence<Int64>) -> Int64 {
@@ -516,13 +518,15 @@ package struct UnreferencedSeries: Equatable, Sendable {
 /// Chooses which issues without records are no longer kept.
 ///
 /// A resolved or muted issue is kept after its records were removed, so that the state still applies when it is
-/// reported again. The issues that are kept for one user may only take a limited space, so
-/// that no user can fill the database with them; the oldest ones are removed.
+/// reported again. The issues that are kept for one user may only take a limited space, so that no user can fill the
+/// database with them; the oldest ones are removed.
 ///
-/// The issues are examined in two passes: the first one counts them, the second one removes some.
+/// The issues are examined in two passes: the first one adds up their sizes, the second one removes some. Each pass
+/// consists of steps, which examine a limited number of issues each.
 package struct KeptIssues: Equatable, Sendable {
     /// The bytes by accountable user.
     private var bytes: [UInt32: Int64] = [:]
+    /// Whether this is the first pass.
     private var isCounting = true
     private let limit: Int64
     private let users: AccountableUsers
@@ -569,6 +573,7 @@ package struct RetentionUsage: Equatable, Sendable {
     package struct Portion: Equatable, Sendable {
         /// The application; nil for all applications without a maximum age of their own.
         package var app: String?
+        /// The user of the application; nil if `app` is nil.
         package var uid: UInt32?
         package var maxAge: Duration
         /// The highest time of receipt in the closed range that contains these records, which determines when they are

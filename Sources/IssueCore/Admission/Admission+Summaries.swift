@@ -26,8 +26,8 @@ extension Admission {
         let plan = SummaryPlan(open, maxCount: bounds.summaries, tokens: .max)
         let drafts =
             plan.single.map { makeSummary(of: $0, at: now) } + plan.merged.map { makeMergedSummary(of: $0, at: now) }
-        // After a jump of the clock, `now` may be days after the last record. The bucket would store that time and
-        // would not be refilled before it.
+        // The caller computes `now` from the wall clock. If that clock has jumped, `now` may be days after the last
+        // record. The bucket would store that time and would not be refilled before it.
         if let last = open.map(\.lastSeen).max() {
             summaryBucket.takeAvailable(upTo: Int64(drafts.count), at: min(now, last))
             unsaved.buckets.insert(.init(account: nil, role: summaryRole))
@@ -300,6 +300,7 @@ package struct WindowRow: Equatable, Sendable {
     package let key: Key
     package var account: AccountID
     package var start: RecordLogInstant
+    /// The planned end. The window stays open longer while the rate limit of summaries does not allow its summary.
     package var due: RecordLogInstant
     /// The length of the window. The next one is twice as long, up to `Admission.lastInterval`.
     package var interval: Duration
@@ -376,7 +377,7 @@ struct DirtySet: Sendable {
         buckets.subtract(changed)
     }
 
-    /// Removes and returns the evicted buckets that are not stored yet, of an application that returns to the table.
+    /// Removes and returns the evicted, not yet stored buckets of an application that returns to the table.
     mutating func takeEvictedBuckets(of account: AccountID) -> [BucketRow] {
         let rows = evictedBuckets.filter { $0.key.account == account }
         for key in rows.keys {

@@ -10,6 +10,9 @@ package import IssueProtocol
 /// skip the group's bucket. Users share the destination's limit and the daily bytes fairly (`FairBucket`,
 /// `DailyBudget`).
 ///
+/// A suppressed record is counted in a window (`WindowRow`) of its group and the reason for the suppression. When a
+/// window ends, its counts become a summary.
+///
 /// All times, including those of summaries, are log times. If a record's time is `nextSummaryDue` or later, the caller
 /// must call `dueSummaries(at:)` before it calls `evaluate`. Buckets refill with log time, so processing the log later,
 /// or again after a crash, does not let more records pass.

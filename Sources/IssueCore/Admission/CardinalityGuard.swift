@@ -308,8 +308,9 @@ package struct OverflowHistory: Sendable {
             entry.window = (number, 0, entry.window.number == number - 1 ? entry.window.count : 0)
         }
         entry.window.count += 1
-        // `now` may come from another clock than the guard's, so the guard's windows may begin at other times than these
-        // periods. However, each window lies within two of them.
+        // `now` may come from another clock than the guard's, so the guard's windows may begin at other times than
+        // these periods. However, each window lies within two consecutive periods. It cannot have more overflows than
+        // both together.
         entry.hours.add(held: 1, peak: entry.window.count.clampedSum(entry.window.before), at: now)
         entries[overflow] = entry
     }

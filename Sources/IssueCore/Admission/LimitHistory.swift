@@ -89,7 +89,7 @@ package struct LimitHistory: Sendable {
     var unlisted = HourlyDemand()
     /// A day, and the estimated size in bytes of the records that the daily byte limit has held back on that day.
     private var heldBytes: (day: Int64, bytes: Int64) = (0, 0)
-    /// The number and the total size of the lines that were sent.
+    /// The number of the lines that were sent, and their total size in bytes.
     private var lines: (count: Int64, bytes: Int64) = (0, 0)
 
     /// The assumed size of a line in bytes, until the first line has been sent.

@@ -20,6 +20,7 @@ package struct Bisection: Equatable, Sendable {
         var wasRepeated = false
         /// The other half of a refused part. If all of it is accepted, a line in this half must be bad.
         var otherHalf: Range<Int>?
+        /// Whether at least one of the lines must be bad. The part is then halved without being sent as a whole.
         var isKnownBad = false
         /// The number of requests with only this line that got no response.
         var unansweredCount = 0
@@ -94,7 +95,7 @@ package struct Bisection: Equatable, Sendable {
     private var hasSuspects = false
     /// Whether the last failed request of this batch consisted of a suspect.
     private(set) var isLastFailureOfSuspect = false
-    /// Whether uncertain refusals were kept after a failed request with a suspect.
+    /// Whether uncertain refusals (see `takeBack`) were kept after a failed request with a suspect.
     private var hasKeptRefusals = false
     /// Whether a single line got no response directly after an accepted request.
     private var hasProof = false
@@ -131,8 +132,8 @@ package struct Bisection: Equatable, Sendable {
         return count > 0 && count >= min(parts.count, Self.maxSuspects)
     }
 
-    /// Whether priority records may be sent before this batch, even if it has priority records itself: its requests
-    /// keep getting no response, and no line of a user without suspects is left.
+    /// Whether priority records may be sent before this batch, even if it has priority records itself: it is blocked,
+    /// or it is stuck and no line of a user without suspects is left.
     var yieldsToPriority: Bool { isBlocked || isStuck && !hasLine(ofOtherThan: suspectUsers) }
 
     /// The users of the suspects.
@@ -148,8 +149,8 @@ package struct Bisection: Equatable, Sendable {
             }
     }
 
-    /// Moves lines of users other than `known` to the top of the stack. Returns `false` if there are none, or if
-    /// `known` is empty.
+    /// Moves the next run of lines of users other than `known` to the top of the stack. Returns `false` if there are
+    /// none, or if `known` is empty.
     mutating func begin(withOtherThan known: Set<UInt32>) -> Bool {
         !known.isEmpty && !users.isEmpty && moveToTop(otherThan: known)
     }
@@ -510,7 +511,8 @@ package struct Bisection: Equatable, Sendable {
         parts = back.reversed() + parts.map { Part($0.range) }
     }
 
-    /// Takes back all refusals unless `isMajorityAccepted`. Later responses may show that the lines are not the cause.
+    /// Takes back all refusals if they are uncertain, that is, unless `isMajorityAccepted`. Later responses may show
+    /// that the lines are not the cause.
     package mutating func takeBack() {
         hasKeptRefusals = false
         if refusedCount > 0, !isMajorityAccepted { stop() }
@@ -681,7 +683,7 @@ package struct PartialAnswer: Equatable, Sendable {
     package var successful: Int?
     /// The indexes of the lines in the request that are known to be refused.
     package var invalidLines: [Int]
-    /// Whether the refused lines must not be sent again, whatever is the cause. `invalidLines` then has all of them.
+    /// Whether the refused lines must not be sent again, whatever the cause is. `invalidLines` then has all of them.
     package var isFinal: Bool
 
     package init(successful: Int?, invalidLines: [Int] = [], isFinal: Bool = false) {

@@ -108,7 +108,8 @@ package enum FailureClass: String, CaseIterable, Hashable, Sendable {
     /// Whether the destination asks the sender to slow down.
     var slowsDown: Bool { self == .tooManyRequests || self == .overloaded }
 
-    /// Whether a timeout of the sender may have elapsed, for the connection or for the response. A 408 is a response.
+    /// Whether the request may have failed because the sender's timeout for the connection or for the response elapsed.
+    /// Not for a 408, which is a response.
     var mayHaveTimedOut: Bool {
         switch self {
         case .reset, .timeout, .unreachable, .noAnswer: true

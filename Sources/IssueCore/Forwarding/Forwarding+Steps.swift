@@ -210,7 +210,8 @@ extension Forwarding {
 
     /// Retries the batch. If no batch is preempted yet, priority records may be sent first, or any other records if the
     /// destination probably does not respond to the lines of the batch. If two batches are unfinished, perhaps only one
-    /// of them causes the failures, so a batch that gets no response is swapped with the other one.
+    /// of them causes the failures, so a batch that gets no response is swapped with the other one, unless the two are
+    /// merged (`mergeBlocked`).
     mutating func tryAgain(at now: MonotonicInstant) -> NextAction {
         if let action = mergeBlocked(at: now) { return action }
         if canPreempt(at: now) { return preempt(at: now) }
@@ -283,8 +284,8 @@ extension Forwarding {
             && current.batch.bytes + preempted.batch.bytes <= Self.maxMergedBytes
     }
 
-    /// Whether the two unfinished batches may be merged because priority records wait. The outcomes of their lines must
-    /// be stored before.
+    /// Whether the two unfinished batches may be merged because priority records wait. The outcomes that their lines
+    /// already have must be stored first.
     private var mayMergeForPriority: Bool {
         guard let current, let preempted, canMerge, pending.priorityRecords > 0 else { return false }
         guard current.batch.isPriority else { return preempted.bisection.yieldsToPriority }

@@ -101,13 +101,12 @@ package struct Forwarding: Sendable {
     var isFlushing = false
     var isStopping = false
     var lastAnswer: ResponseSummary?
-    /// The earliest time at which another batch may be sent before one that gets no response, while it is not proven
-    /// that the lines of that batch are the reason; nil for any time. Reset by a response that accepts or rejects
-    /// lines. The delay limits how many lines are sent in an outage, because lines may arrive although no response
-    /// comes.
+    /// The time from which another batch may be sent before one that gets no response, if the lines of the latter are
+    /// not proven to be the reason; nil for any time. Reset by a response that accepts or rejects lines. The delay
+    /// limits how many lines are sent in an outage, because lines may arrive although no response comes.
     var nextOvertaking: MonotonicInstant?
-    /// The delay after which `nextOvertaking` allows the next such attempt. It begins each time a batch is sent before
-    /// another whose lines are not proven to be the reason.
+    /// The next delay until `nextOvertaking`. It starts when a batch is sent before another whose lines are not proven
+    /// to be the reason.
     var overtakingDelay = Self.firstOvertakingDelay
     /// Why the last request failed. After a start, it is the last failure that the previous run has logged. Nil after a
     /// response that accepts or rejects lines, and after one that pauses the destination.

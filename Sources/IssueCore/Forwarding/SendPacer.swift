@@ -293,7 +293,8 @@ package struct DailyBudget: Equatable, Sendable {
     }
 }
 
-/// The maximum body size of a request in bytes, learned from bodies that were too large. It slowly grows back.
+/// The maximum body size of a request, in bytes before compression, learned from bodies that were too large. It slowly
+/// grows back.
 struct AdaptiveBodyLimit: Equatable, Sendable {
     private static let least = 16 << 10
     private static let backOff = 0.8

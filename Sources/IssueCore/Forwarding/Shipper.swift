@@ -79,8 +79,8 @@ package struct CachedLine: Sendable {
     package var parts: [[UInt8]] = []
     /// The name of the object that contains the metadata; empty until it is chosen.
     package var metadataName = ""
-    /// The keys that the next metadata is expected to have, in order and without duplicates. They are those of metadata
-    /// that was copied to lines unchanged.
+    /// The keys that the next metadata is expected to have, in order and without duplicates: those of earlier metadata
+    /// that was copied to a line unchanged.
     package var fields: [Field] = []
 
     package init() {}
@@ -100,7 +100,8 @@ package struct OutboundRecord: Sendable {
     package var own: StoredRecord
     /// The metadata as stored JSON that has not been parsed; nil if `own` contains it.
     package var storedMetadata: String?
-    /// The application that the record is counted for: its claimed name, otherwise the sender's command.
+    /// The application that the record is counted for: its claimed name, otherwise the sender's command; `overflow` for
+    /// the user's overflow application.
     package var app: String
     package var fingerprint: String
     package var host: String
@@ -283,14 +284,13 @@ package struct FieldTypes: Equatable, Sendable {
 
 /// A correction of the grouping, or its undo, to be sent to a destination.
 ///
-/// People who search the destination use it to map the group ids and fingerprints in older lines to the current
-/// ones.
+/// People who search the destination use it to map the group ids and fingerprints in older lines to the current ones.
 package struct OutboundCorrection: Equatable, Sendable {
     /// The id of the line. It is the same at each destination and each time the line is sent.
     package var eventID: String
     package var host: String
-    /// The correction. If `isUndone` is set, author, time and reason are those of the undo. If `kind`
-    /// is `rule` and `other` is set, the rule merged that existing group.
+    /// The correction. If `isUndone` is set, author, time and reason are those of the undo. If `kind` is `rule` and
+    /// `other` is set, the rule merged that existing group.
     package var correction: GroupCorrection
     /// Whether the correction was undone.
     package var isUndone: Bool

@@ -133,9 +133,9 @@ package enum MergeSuggestions {
     /// Returns pairs of groups with the same context whose titles differ in one word, ordered by the later candidate of
     /// each pair.
     ///
-    /// The search keeps at most one table entry per word of each title. Titles of fewer than three words are
-    /// left out, because too few of their words would be equal. A group is compared only with the first group that has
-    /// the same words except one, so a thousand similar groups make about a thousand pairs, not half a million.
+    /// The search keeps at most one table entry per word of each title. Titles of fewer than three words are left out,
+    /// because too few of their words would be equal. A group is compared only with the first group that has the same
+    /// words except one, so a thousand similar groups make about a thousand pairs, not half a million.
     ///
     /// - Parameter limit: The maximum number of pairs, at least 1.
     package static func pairs(among candidates: [Candidate], limit: Int) -> [Pair] {

@@ -44,7 +44,7 @@ package enum Fingerprint {
     }
 }
 
-/// Moves existing groups to the newest version of the fingerprint rule.
+/// Decides how existing groups are moved to the newest version of the fingerprint rule.
 package enum Regrouping {
     /// The stored attributes of a group whose fingerprint may have been computed by an older version of the rule.
     package struct Subject: Equatable, Sendable {
@@ -72,7 +72,7 @@ package enum Regrouping {
         case keep
         /// The group gets this fingerprint and keeps its id.
         case change(fingerprint: String)
-        /// The series of the group move to this other group, to which the id of the emptied group then refers.
+        /// The series of the group move to this other group. The id of the emptied group then refers to that group.
         case merge(into: GroupID)
     }
 
@@ -118,7 +118,7 @@ package enum Regrouping {
     }
 
     /// Returns the template that a title shows; nil if the title may have been cut. A title shows only the first line
-    /// of the group's template, or the domain if that line is empty.
+    /// of the group's template or, if that line is empty, the domain or `(no message)`.
     ///
     /// - Parameters:
     ///   - title: The title of the group.
