@@ -7,8 +7,8 @@ import IssueProtocol
 /// random hashes rarely need as many. An insertion that would need more replaces another run, which is then no longer
 /// found. A sender of colliding runs therefore cannot slow down the table.
 struct InternTable: Sendable {
-    /// Everything needed to find a run, stored together. If thousands of runs alternate, cache misses are the main
-    /// cost.
+    /// Everything needed to find a run. It is stored together, because cache misses are the main cost if thousands of
+    /// runs alternate.
     private struct Slot {
         var hash: UInt64 = 0
         var bytes = ByteRange.empty
@@ -37,7 +37,7 @@ struct InternTable: Sendable {
     /// The number of runs, including replaced ones.
     var count: Int { ranges.count }
 
-    /// The total size of these runs and the room for their notes, in bytes.
+    /// The size of all runs, including replaced ones, and of the room for their notes, in bytes.
     var byteCount: Int { bytes.count }
 
     /// Returns the run that starts at an index; nil if it is unknown. No run may be a prefix of another one.
@@ -59,7 +59,8 @@ struct InternTable: Sendable {
         return nil
     }
 
-    /// Returns the value noted after a run; nil if none was noted for these bytes.
+    /// Returns the value of the note after a run if the note was written for the same bytes; otherwise nil. The run
+    /// must have been inserted with room for a note.
     ///
     ///     note ::= length value bytes
     @inline(__always)
@@ -71,8 +72,8 @@ struct InternTable: Sendable {
         return kept.word(at: start &+ 8)
     }
 
-    /// Notes a value, and the bytes that it is for, after a run that was inserted with enough room. Finding the run
-    /// usually loads the note into the processor's cache too.
+    /// Writes a note, which is a value and the bytes that it belongs to, after a run that was inserted with enough
+    /// room. The run's earlier note is replaced. Finding the run usually loads the note into the processor's cache too.
     mutating func note(_ value: UInt64, for input: Span<UInt8>, after number: Int) {
         let start = ranges[number].upper
         let head: InlineArray<2, UInt64> = [UInt64(truncatingIfNeeded: input.count), value]

@@ -94,7 +94,7 @@ package enum MessageTemplate {
         // The text between two placeholders is copied at once.
         var plain = 0
         let bytes = template.span
-        // Vectors, because the comparison of a vector with a scalar is compiled byte by byte.
+        // The bounds are vectors, because the comparison of a vector with a scalar is compiled byte by byte.
         let lowest = ByteMask.Vector(repeating: Int8(Placeholder.number.rawValue))
         let highest = ByteMask.Vector(repeating: Int8(Placeholder.value.rawValue))
         while true {
@@ -158,7 +158,8 @@ package enum MessageTemplate {
     }
 }
 
-/// How another store holds a message: its template and, unless the message is stored whole, its parts.
+/// How another store, such as a set-aside database, holds a message: its template and, unless the message is stored
+/// whole, its parts.
 package struct SplitMessage: Equatable, Sendable {
     let form: DecodedRecord.MessageForm
     let template: [UInt8]

@@ -3,7 +3,7 @@ import IssueProtocol
 /// Collects the posting lists and counts of the range of ids that is still being filled.
 ///
 /// They are written once, when the range closes. Until then, a few numbers per record are kept here. After a restart,
-/// these numbers are rebuilt from the rows of the open range.
+/// these numbers are rebuilt from the stored records of the open range.
 package struct OpenRange: Sendable {
     /// The data kept for each record.
     private struct Entry {

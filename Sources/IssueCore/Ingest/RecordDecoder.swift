@@ -14,14 +14,14 @@ package struct RecordDecoder: Sendable {
     var times = TimeReader()
     var objectCache: ObjectCache
     var series = SeriesKeyCache()
-    /// The key of the record's series.
+    /// The key of the record's series, in the form of `SeriesKey`.
     var key = ByteBuffer()
-    /// The short key of the record's series.
+    /// The short key of the record's series; see `SeriesKeyCache`.
     var shortKey = ByteBuffer()
     var template = ByteBuffer()
     var parts = ByteBuffer()
     var sentTemplate = SentTemplate()
-    /// How another store split the message of the record; nil if no other store did, or if this is unknown.
+    /// How another store split the message of the record; nil for a client's record, or if this is unknown.
     private var splitMessage: SplitMessage?
     var redactor: Redactor
     /// The message of the record without secrets; valid if `isRedacted` is set.

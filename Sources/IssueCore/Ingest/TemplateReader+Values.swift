@@ -163,7 +163,7 @@ extension TemplateReader {
     /// Returns the end of the list whose first value ends at an index, or the index if no further value follows.
     ///
     /// Spaces and commas separate the values. A list is one token, because the number of its values varies too.
-    /// Identifiers that begin with a letter do not continue a list of numbers.
+    /// Identifiers that begin with a letter do not continue a list of numbers, but the names of months do.
     private func listEnd(after value: Int, ofNumbers isNumbers: Bool) -> Int {
         var last = value
         while let first = nextItem(after: last) {

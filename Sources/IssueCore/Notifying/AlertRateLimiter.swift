@@ -1,13 +1,14 @@
 package import IssueProtocol
 
 /// Decides which alerts are logged individually for operators, and counts the others for a later collective message.
+/// In the documentation, an alert that is logged individually is an announcement.
 ///
 /// There is one budget for new groups and another for critical and regressed records, so a flood of one kind does not
 /// hide the other. In each budget, every user has a limit, and all users share a second one (`FairBucket`), which
 /// refills as fast as the limits of `noisyUsers` users together. The shared limit reserves one alert for each of
 /// `quietUsers` quiet users.
 package struct AlertRateLimiter: Sendable {
-    /// A bucket, or its demand, for new groups and another for critical and regressed records.
+    /// Two buckets, or the demand on them: one for new groups, and one for critical and regressed records.
     private struct Budget<Bucket: Sendable>: Sendable {
         private var (new, urgent): (Bucket, Bucket)
 

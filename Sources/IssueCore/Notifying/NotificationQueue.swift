@@ -82,7 +82,7 @@ package struct NoticeLimiter: Equatable, Sendable {
 /// A message contains all waiting events and is charged to one of their users. A user who has used up their share
 /// therefore delays only their own events.
 package struct NotificationPacer: Sendable {
-    /// The minimum burst. Its reserve for quiet users, a fifth, is one whole token.
+    /// The minimum burst. A fifth of the burst is reserved for quiet users, so this reserve is at least one token.
     package static let minBurst: Int64 = 5
 
     private var bucket: FairBucket
@@ -215,8 +215,8 @@ package struct NotificationDigest: Equatable, Sendable {
 
 /// The age of a message. While the daemon runs, setting the wall clock does not change it.
 package struct MessageAge: Equatable, Sendable {
-    /// The maximum credible age of a stored message: twice the maximum of `RetryFor=`. A higher age is attributed to
-    /// a wrong wall clock.
+    /// The maximum credible age of a stored message: twice the maximum of a notifier's `RetryFor=`. A higher age is
+    /// attributed to a wrong wall clock.
     package static let maxStored: Duration = .seconds(60 * 86_400)
 
     /// The time at which the message was created. This may be before the host was started.

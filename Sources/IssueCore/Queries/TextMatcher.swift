@@ -496,7 +496,7 @@ extension TextTerm {
     }
 
     /// Returns `true` if the term can begin in a part, or before it, and continue in the fixed text after the part. If
-    /// the fixed text is empty, the term can continue in the next part.
+    /// the fixed text is empty, returns `true` if another part follows, because the term can continue there.
     ///
     /// - Parameters:
     ///   - fixed: The text up to the next part, or up to the end of the template.

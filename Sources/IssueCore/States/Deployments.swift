@@ -140,7 +140,7 @@ package enum DeploymentLimits {
     }
 }
 
-/// Whose application a deployment is for.
+/// The users for whose application a deployment counts.
 package enum DeploymentScope: Equatable, Sendable {
     /// The user with this id.
     case user(UInt32)
@@ -198,7 +198,8 @@ package struct DeploymentWindow: Equatable, Sendable {
 
     /// Returns the effect of the last deployment on a group; nil if the group is neither new nor gone.
     ///
-    /// A group that has been quiet since before the previous deployment did not end with the last one.
+    /// A group that has been quiet since before the previous deployment did not end with the last one, so it is
+    /// not gone.
     ///
     /// - Parameters:
     ///   - first: The time of the group's first record.

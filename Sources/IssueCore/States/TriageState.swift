@@ -6,7 +6,7 @@ package struct TriageState: Equatable, Sendable {
     package enum Effect: Equatable, Sendable {
         /// The record is handled as usual.
         case none
-        /// The record is stored and counted, but not sent or logged.
+        /// The record is stored and counted, but neither forwarded nor announced.
         case silence
         /// The record reopens a resolved group, or its version or the number of occurrences ends a mute. Operators are
         /// alerted.
