@@ -11,7 +11,8 @@ protocol Command: Sendable, SendableMetatype {
     /// Creates the command from its arguments. Relative times refer to `now`.
     init(_ arguments: ParsedArguments, at now: IssueTimestamp) throws(UsageError)
 
-    /// Runs the command. Blocks the calling thread. Throws if the exit code is not 0.
+    /// Runs the command. Blocks the calling thread. Throws if the exit code is not 0, or if standard output cannot be
+    /// written to (`CommandFailure.outputClosed`).
     func run(in context: CommandContext) throws(CommandFailure)
 }
 
@@ -54,7 +55,7 @@ struct CommandContext {
     /// The width of tables; nil if it is unlimited.
     var width: Int? { terminal.tableWidth(environment) }
 
-    /// Returns an empty table of this width.
+    /// Returns an empty table that is at most `width` columns wide.
     func table(_ columns: [Column]) -> Table { Table(columns, width: width, painter: painter) }
 
     /// Connects to the daemon.
@@ -178,10 +179,11 @@ struct CommandContext {
         }
     }
 
-    /// Runs `body` for each of several arguments, also after the daemon has refused one of them, such as an unknown id.
-    /// Prints a refusal to standard error. Any other failure ends the loop, because the next call would fail as well.
+    /// Runs `body` for each argument, also after the daemon has refused one of them, such as an unknown id. Prints a
+    /// refusal to standard error, unless there is only one argument. Any other failure ends the loop, because the next
+    /// call would fail as well.
     ///
-    /// - Returns: The failure that the command throws after it has printed its results; nil if there was none.
+    /// - Returns: The failure that the command must throw after it has printed its results; nil if there was none.
     func forEach(
         _ arguments: [String], _ body: (String) throws(CommandFailure) -> Void
     ) -> CommandFailure? {

@@ -124,7 +124,7 @@ package struct IssueControl {
             arguments.has(CommonOptions.json) ? .json : arguments.has(CommonOptions.lines) ? .lines : .human
         context.painter.isColored = (choice ?? .auto).applies(to: context.terminal, context.environment)
         context.socket = arguments[CommonOptions.socket]
-        // A `--timeout` that the command defines itself takes values of the same form.
+        // This also checks a `--timeout` that the command defines itself, because its values have the same form.
         let timeout = try arguments.duration(CommonOptions.timeout)
         if timeout == .zero, let text = arguments[CommonOptions.timeout] {
             throw UsageError(text, of: CommonOptions.timeout, expected: "\(DurationExpression.forms), above 0")

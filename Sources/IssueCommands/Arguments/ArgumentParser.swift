@@ -173,8 +173,8 @@ package struct ParsedArguments: Equatable, Sendable {
         }
     }
 
-    /// Returns a description of the valid numbers, for the error about the invalid value `text`. If the value is a
-    /// number outside the range of `Int64`, the description has both bounds, even those that equal a limit of `Int64`.
+    /// Returns a description of the valid numbers, for the error about the invalid value `text`. Bounds that equal a
+    /// limit of `Int64` are usually left out, but not if the value is a number outside the range of `Int64`.
     static func wholeNumber(in bounds: ClosedRange<Int64>, insteadOf text: String) -> String {
         let digits = text.hasPrefix("-") ? text.dropFirst() : text[...]
         let isTooLarge = Int64(text) == nil && !digits.isEmpty && digits.allSatisfy { ("0"..."9").contains($0) }

@@ -255,7 +255,7 @@ extension DoctorCheck {
 
     private static func disk(_ facts: DoctorFacts) -> [DoctorFinding]? {
         guard let store = facts.daemon?.store, let free = store.freeBytes else { return nil }
-        // On a small file system, parts of its size, which KeepFree= usually leaves free.
+        // On a small file system, the limits are fractions of its size. KeepFree= usually leaves more than that free.
         let whole = facts.fileSystemBytes.map { Int(clamping: $0) } ?? .max
         let limits: [(severity: DoctorFinding.Severity, bytes: Int)] = [
             (.problem, min(64 << 20, whole / 16)), (.warning, min(1 << 30, whole / 8)),

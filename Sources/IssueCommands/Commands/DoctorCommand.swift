@@ -227,7 +227,7 @@ package struct UnitFile: Equatable, Sendable {
     ]
 
     /// Adds the settings of a text in the syntax of systemd.syntax(7), except those of `[Unit]` and `[Install]`. An
-    /// empty value resets the key.
+    /// empty value resets the key. Continuation lines are not supported.
     package mutating func add(_ text: String) {
         path = path ?? ""
         var isIgnored = false

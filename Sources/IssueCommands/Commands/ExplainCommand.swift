@@ -183,9 +183,9 @@ struct ExplainCommand: Command {
             && template.replacing(/<[a-z]+>/, with: "").allSatisfy { $0.isASCII && !$0.isLetter && !$0.isNumber }
     }
 
-    /// Returns `true` if the record has the fingerprint of its group, and the sender did not choose it. After a
-    /// correction, a group can have records with other fingerprints. If the sender chose the fingerprint, templates can
-    /// differ.
+    /// Returns `true` if the record's fingerprint and template are typical of its group: the fingerprint is the group's
+    /// own, and the sender did not choose it. After a correction, a group can have records with other fingerprints.
+    /// Records with the same chosen fingerprint can have different templates.
     private static func isTypical(_ explanation: GroupExplanation) -> Bool {
         explanation.fingerprint == explanation.group.fingerprint && !explanation.isChosen
     }

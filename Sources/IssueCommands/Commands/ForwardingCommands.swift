@@ -272,7 +272,7 @@ struct DeadLettersCommand: Command {
     private func requeue(in context: CommandContext) throws(CommandFailure) {
         let collector = try context.collector(notFound: { none(of: [$0]) })
         var parameters = RequeueParameters(destination: destination, records: isAll ? nil : ids)
-        // A call with an id that has no dead letter would change nothing.
+        // The daemon refuses a whole call if one of its ids has no dead letter, so such ids are left out.
         let found = ids.count > 1 ? Set(try find(collector).letters.map(\.record)) : nil
         if let found { parameters.records = ids.filter { found.contains($0.lowercased()) } }
         let answer = try context.runOperation(CollectorCalls.requeue, parameters, on: collector) { reply in

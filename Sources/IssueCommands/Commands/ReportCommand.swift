@@ -54,7 +54,7 @@ struct ReportCommand: Command {
         }
         timeout = try arguments.duration(Self.timeout) ?? .seconds(10)
         if try arguments.single(Self.id) == "" { throw UsageError("", of: Self.id, expected: "a non-empty text") }
-        // Validated here, and evaluated again with the environment when the command runs.
+        // Validates the options. They are evaluated again, with the environment variables, when the command runs.
         _ = try ReportOptions.template(arguments, variable: { _ in nil })
     }
 

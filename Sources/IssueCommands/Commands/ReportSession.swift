@@ -42,8 +42,8 @@ struct ReportSession {
     private var hasRejection = false
     /// Whether there was a message or a line that is not blank.
     private var hasInput = false
-    /// The error of the first call that failed and whose records were kept; nil if there is none. Further records are
-    /// then kept without an attempt to send them.
+    /// The error of the first call whose records were saved because it failed; nil if there is none. After such an
+    /// error, further records are saved without an attempt to send them.
     private var spoolingError: CollectorConnectionError?
     /// Whether the daemon may have stored the records of the latest call without confirming them.
     private var mayBeStored = false
@@ -92,7 +92,7 @@ struct ReportSession {
         }
     }
 
-    /// Prints the remaining output. Throws if a line was rejected; the error message was printed then.
+    /// Prints the remaining output. Throws if a record was rejected; its error message has been printed already.
     mutating func finish() throws(CommandFailure) {
         if !hasInput, !options.isQuiet { context.warn("standard input is empty or blank: nothing was reported") }
         if context.format == .json, !options.isQuiet { output(PrettyJSON.document("receipts", receipts)) }

@@ -203,7 +203,7 @@ package enum SQLAccess {
 
 /// A database that is open for reading.
 package protocol SQLDatabase {
-    /// Returns `true` if the database is that of the daemon with this store, or a copy of it.
+    /// Returns `true` if the database is the store with this id, or a copy of it.
     ///
     /// - Parameter store: The id of the store, as the daemon reports it in its status.
     /// - Throws: `CommandFailure` if the database cannot be read.
@@ -403,7 +403,7 @@ extension SQLValue {
         guard case .text = self else { return text }
         let needsQuotes = text.utf8.contains { [0x0A, 0x0D, 0x20, 0x22, 0x2C].contains($0) }
         guard text.isEmpty || needsQuotes else { return text }
-        // Not by characters: a quotation mark and a combining mark after it are one character.
+        // Scalars are examined, because a quotation mark and a combining mark after it are a single character.
         var quoted = String.UnicodeScalarView()
         for scalar in text.unicodeScalars {
             if scalar == "\"" { quoted.append(scalar) }

@@ -267,7 +267,7 @@ struct RetentionCommand: Command {
     private func row(_ rule: RetentionRule, of reply: RetentionReply, in context: CommandContext) -> [Cell] {
         let name = RetentionRule.Name(rawValue: rule.name)
         let isDue = rule.at.map { $0 <= context.now } ?? false
-        // Above MaxSize=, no time means that all records are in the open range.
+        // If the database exceeds MaxSize= and the rule has no time, all records are in the open range.
         let isLater = name == .maxAge || name == .maxSize && reply.bytes > reply.maxBytes
         let isUnreachable = name == .keepFree && reply.isUnreachable == true
         let isUnexpected = reply.growth != nil || isUnreachable
