@@ -430,7 +430,7 @@ struct DaemonFailure: Error {
     var message: String
 }
 
-/// Wakes the main thread when the store must be opened again, because it may be damaged or a file of it is missing.
+/// Wakes the main thread when the store must be opened again, because it may be damaged or one of its files is missing.
 final class DaemonWakeUp: Sendable {
     let counter: EventCounter
     private let damage = Mutex(false)

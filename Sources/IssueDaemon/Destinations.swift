@@ -9,7 +9,7 @@ import UnixIO
 /// The forwarding services of all configured destinations.
 final class Destinations: Sendable {
     private let running = Mutex<[(service: ForwardingService, thread: JoinableThread)]>([])
-    /// What the destinations that `stop(timeout:)` has stopped had logged about outages, by name.
+    /// What was logged about outages of the destinations that `stop(timeout:)` has stopped, by name.
     private let outages = Mutex<[String: OutageLog]>([:])
 
     /// Starts a forwarding service for each destination that has none, and logs which destinations were removed from

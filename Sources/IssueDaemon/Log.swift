@@ -262,7 +262,8 @@ extension LogForm {
 /// Protocol" in systemd's documentation.
 package struct JournalEntry {
     package static let socketPath = "/run/systemd/journal/socket"
-    /// Every value has room for this number of Unicode scalars, as in `LogLine`. A scalar has at most four bytes.
+    /// The maximum length of a value is four times this number of bytes. That is enough for this number of Unicode
+    /// scalars, the maximum in `LogLine`.
     private static let valueLimit = 1024
 
     package private(set) var bytes: [UInt8] = []

@@ -172,6 +172,11 @@ package struct ServiceNotification: Sendable {
 /// The watchdog of the service manager (`WatchdogSec=`).
 package enum Watchdog {
     /// Returns the interval after which the daemon is considered dead; nil if there is no watchdog.
+    ///
+    /// - Parameters:
+    ///   - microseconds: The value of `WATCHDOG_USEC`.
+    ///   - watchedPID: The value of `WATCHDOG_PID`; nil if the watchdog is for any process.
+    ///   - ownPID: The id of this process.
     package static func interval(microseconds: String?, watchedPID: String?, ownPID: Int32) -> Duration? {
         // The variables may be inherited from a parent that has a watchdog.
         if let watchedPID, Int32(watchedPID) != ownPID { return nil }

@@ -79,8 +79,8 @@ extension NotifierConfiguration {
         return warnings
     }
 
-    /// Returns why other users can change or replace a program, according to the owner and the mode for others of the
-    /// file and its folders; nil if they can't.
+    /// Returns why other users can change or replace a program; nil if they can't. Checks the owner of the file and of
+    /// each folder above it, and whether every user can write to them.
     private static func risk(of program: String) -> String? {
         var path = program
         while let status = try? FileSystem.status(of: path) {

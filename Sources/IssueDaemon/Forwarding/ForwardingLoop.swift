@@ -102,7 +102,7 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
     }
 
     private func begin() throws -> Forwarding.NextAction {
-        // Summarises records that were suppressed before a crash or stop, because more of the same may never arrive.
+        // Stores the summaries of windows that a crash has left open.
         try closeAllWindows()
         let now = Clock.monotonic
         // In one snapshot, so that no record of a batch is removed meanwhile.
@@ -334,8 +334,8 @@ final class ForwardingService: Sendable {
 
     /// Sends pending records without waiting for a full batch.
     ///
-    /// - Parameter completed: Called when no record that is pending now is pending any more, or earlier if the
-    ///   destination is paused, or the service stops or fails.
+    /// - Parameter completed: Called when none of the records that are pending now is pending any longer. Called
+    ///   earlier if the destination is paused, or if the service stops or fails.
     func flush(_ completed: @escaping @Sendable () -> Void) {
         inbox.withLock { $0.flushes.append(completed) }
         inbox.signal()

@@ -16,7 +16,7 @@ struct ConnectionIntake {
     var replies = ReplyQueue()
     /// The tokens of calls that want no reply.
     var silent: Set<UInt64> = []
-    /// Refuses numbered reports that would leave a gap after a refused one.
+    /// Refuses numbered reports after a refused one until that one is resent, so that no number is skipped.
     var numbers = NumberGate()
 
     /// The number of records in `batch` at which they are handed to the writer.
@@ -35,7 +35,8 @@ struct ConnectionIntake {
         /// The number of reports that have begun.
         var reports = 0
         var rejectedRecords = 0
-        /// The number of records in reports that were refused with an error. A report that can't be read counts as one.
+        /// The number of records in reports that were refused with an error. A report that can't be read counts as one
+        /// record.
         var refusedRecords = 0
     }
 

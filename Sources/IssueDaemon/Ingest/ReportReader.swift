@@ -243,7 +243,7 @@ enum ReportParameter: Sendable {
     }
 }
 
-/// Recognises the parameters of `Report` by their keys.
+/// Recognizes the parameters of `Report` by their keys.
 struct ParameterTable: Sendable {
     private struct KnownParameter {
         var key: JSONKey

@@ -216,8 +216,8 @@ struct ReplyQueue {
     /// Replies that are ready to be sent, from index `sent` on.
     private var bytes = ByteBuffer()
     private var sent = 0
-    /// The size in bytes of each call from the first unanswered one on, which is at index `head`. It is 0 for a call
-    /// whose reply is in `early`.
+    /// The size of each call, in bytes. The first unanswered call is at index `head`. The size is 0 for a call whose
+    /// reply is in `early`.
     private var sizes: [Int] = []
     private var head = 0
     private var firstOpen: UInt64 = 0

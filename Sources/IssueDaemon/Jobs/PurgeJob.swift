@@ -183,8 +183,8 @@ struct PurgeJob {
 /// Removes rows that are no longer referenced after retention or a purge, and combines old counts.
 struct Collection {
     /// The filter of the purge that this is part of; nil if it is not part of one. A purge also erases the issues that
-    /// are kept without records, if the filter includes all records of their applications. The newest rows, which can't
-    /// be removed, are cleared if nothing refers to them.
+    /// are kept without records, if the filter includes all records of their applications. The newest rows can't be
+    /// removed, because SQLite would assign their ids again, so they are cleared if nothing refers to them.
     var purge: IssueFilter?
 
     /// Removes the rows and combines the counts.

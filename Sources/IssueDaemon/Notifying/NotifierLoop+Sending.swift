@@ -29,7 +29,7 @@ extension NotifierLoop {
                 return false
             }
             try update(try service.writer.perform { try $0.beginMessage(notifier: id, at: Clock.wall) })
-            // Only after the message is stored: an attempt that fails does not use up the rate.
+            // Counted only now, because a message that could not be stored must not use up the rate.
             pacer.take(row.waiting, at: now)
             waitingSince = nil
             (reader, row) = try open()

@@ -224,8 +224,7 @@ final class NotifierLoop {
         self.nextScan = nil
         service.inbox.withLock { ($0.isScanPlanned, $0.hasRecords) = (false, false) }
         lastScan = Clock.monotonic
-        // There is no scan if the notifier no longer exists, or if its next service, which reports no escalations, has
-        // ended counting in the store.
+        // There is no scan if, according to the store, the notifier no longer exists or no longer counts.
         guard let scan = try escalations ?? EscalationScan(of: service.id, rate, try open().reader) else { return }
         escalations = scan
         scan.begin()

@@ -19,8 +19,8 @@ final class Notifiers: Sendable {
 
     private struct State: Sendable {
         var entries: [Entry] = []
-        /// Events that were reported while there was no service; nil if no notifier is configured. They are kept while
-        /// all sections of notifiers have an error.
+        /// Events that were reported while there was no service; nil if no notifier is configured. If the sections of
+        /// all notifiers have an error, the events are kept until one is fixed.
         var early: [DaemonEvent]? = []
         /// Events that a stopped service neither stored nor sent, by the name of the notifier. The next service of the
         /// notifier continues with them.
@@ -50,7 +50,8 @@ final class Notifiers: Sendable {
     private let countsRecords = Atomic(false)
     private let startThread: ThreadStart
 
-    /// The maximum number of events in `early`. Further events are dropped; they are in the log.
+    /// The maximum number of events in `early`. Further events are dropped. They are in the log, except for reached
+    /// limits of destinations.
     private static let maxEarly = 100
 
     /// - Parameter startThread: Starts the threads of the services. Tests pass a closure that fails.
@@ -206,7 +207,8 @@ struct DaemonEvent: Sendable {
 
 /// The queue of events for a notifier.
 struct NotifierInbox: Sendable {
-    /// The maximum number of events. Further events are dropped; they are in the log.
+    /// The maximum number of events. Further events are dropped. They are in the log, except for reached limits of
+    /// destinations.
     private static let maxEvents = 100
 
     /// Whether changes of groups were stored. `true` at first, because the store may contain changes from the last run.

@@ -104,7 +104,8 @@ final class StatusRegistry: Sendable {
         }
     }
 
-    /// - Parameter needsRestart: `true` if `[Socket]` or the database path has changed since the daemon started.
+    /// - Parameter needsRestart: `true` if a reload has changed `[Socket]` or the database path, which the current run
+    ///   does not apply.
     func update(needsRestart: Bool) {
         state.withLock { $0.needsRestart = needsRestart }
     }
@@ -335,10 +336,11 @@ final class StatusRegistry: Sendable {
         }
     }
 
-    /// The status of one destination.
+    /// Returns the status of one destination.
     ///
-    /// Only a viewer who may read everything gets the traffic, the advice, the last dead letter and the last answer.
-    /// The answer may quote records of any user and name the address of the destination.
+    /// Only a viewer who may read everything gets the traffic, the advice, the last answer, and the times of the last
+    /// dead letter and the last expiry. The answer may quote records of any user and name the address of the
+    /// destination.
     private func destination(
         _ figures: StoreReader.DestinationFigures, _ state: State, isAll: Bool
     ) -> DestinationStatus {

@@ -7,8 +7,8 @@ import UnixIO
 /// Answers `Status`, metrics, `Flush` and `Limits` without waiting for the queries on the query threads.
 ///
 /// One thread reads the figures of all users in one short snapshot and publishes them; another answers from them. An
-/// answer includes everything stored before the query, unless reading fails or takes too long. Then it contains the
-/// last published figures, or it is an error if there are none. `Limits` needs no figures.
+/// answer includes everything stored before the query. If reading fails or takes too long, the answer contains the last
+/// published figures, or it is an error if there are none. `Limits` needs no figures.
 final class StatusService: Sendable {
     private struct State {
         var waiting: [QueryJob] = []

@@ -15,7 +15,7 @@ final class SnapshotGate: Sendable {
         case query
         /// A purge or another job. It can be interrupted.
         case job
-        /// A short read of the daemon itself. It is never interrupted.
+        /// A read of the daemon itself. It is never interrupted, but ends by itself soon after the gate is closed.
         case background
         /// A backup, which holds its snapshot for long. Once it is interrupted, it ends at its next step.
         case backup
@@ -129,7 +129,8 @@ final class SnapshotGate: Sendable {
 
     var isClosed: Bool { state.withLock { $0.isClosed } }
 
-    /// The number of calls of `close`. A reader that is not registered must end when this number changes.
+    /// The number of calls of `close`. A reader whose snapshot is not registered here, such as a check of all pages,
+    /// must end when this number changes.
     var closings: Int { state.withLock { $0.closings } }
 
     /// Whether a backup holds a snapshot. The WAL may then become larger than otherwise.

@@ -6,7 +6,8 @@ import UnixIO
 /// Maintenance of the store between commits, such as retention, ending mutes, resolving quiet issues, moving groups to
 /// a new fingerprint rule, and returning free pages to the file system.
 ///
-/// It works in small steps, so that no report waits long. Free pages are returned only while the writer is idle.
+/// It works in small steps, so that no report waits long. Free pages are returned only while the writer is idle or the
+/// disk is full.
 struct StoreMaintenance {
     /// The removal of records from one closed range, in several steps.
     private struct ExpiryRun {
@@ -109,7 +110,7 @@ struct StoreMaintenance {
     /// The time before the next check after the disk was full.
     private static let shortPause: Duration = .seconds(1)
     /// The maximum time between two checks while other files leave too little free space, so that `status` soon shows
-    /// the end.
+    /// when there is enough again.
     private static let freeSpaceInterval: Duration = .seconds(5)
     private static let pagesPerStep: Int64 = 64
     /// The value of `turn` if the store exceeds `MaxSize=` by more than a sixteenth.
@@ -135,6 +136,8 @@ struct StoreMaintenance {
 
     /// Performs the next step, if one is due. If the store exceeds `MaxSize=` by much, may perform several steps of a
     /// removal.
+    ///
+    /// - Parameter isIdle: `true` if free pages may be returned now.
     mutating func step(_ writer: StoreWriter, isIdle: Bool, at now: MonotonicInstant) throws(StoreFailure) {
         if expiry != nil {
             repeat {

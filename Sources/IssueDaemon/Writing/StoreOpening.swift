@@ -91,8 +91,8 @@ struct StoreOpening: Sendable {
 
     /// Checks a file that was reported as damaged. May block for about ten seconds.
     ///
-    /// If the damage is a read error and no new file can be created next to the database, the disk may be the cause,
-    /// and the result is not `confirmed`.
+    /// If the damage is a read error and no new file can be created next to the database, the disk may be the cause.
+    /// The result is then `inconclusive` instead of `confirmed`.
     func verdict(on damage: StoreFailure) -> CorruptionCheck.CheckResult {
         let verdict = corruptionCheck.verdict(on: damage, at: path)
         return verdict == .confirmed && damage.isUnreadable && !canCreateNewFile ? .inconclusive : verdict
