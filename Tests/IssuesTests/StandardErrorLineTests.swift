@@ -49,6 +49,11 @@ struct StandardErrorLineTests {
             LineThrottle.Key(IssueReport("User \(name) not found", fileID: "Shop/Cart.swift", line: 1))
         }
         #expect(report("ann") == report("bob"))
+        // Neither file is known to the compiler.
+        func report(in file: String) -> LineThrottle.Key {
+            LineThrottle.Key(IssueReport("a", site: IssueSite(fileID: file.lowercased(), line: 1)))
+        }
+        #expect(report(in: "a.swift") != report(in: "b.swift"))
     }
 
     @Test("Any number of locations takes bounded memory, and none is silenced because of others")

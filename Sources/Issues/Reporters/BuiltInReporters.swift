@@ -213,7 +213,7 @@ package struct LineThrottle: Sendable {
 
         package init(_ report: IssueReport) {
             var hasher = Hasher()
-            hasher.combine(report.site.fileID.description)
+            hasher.combine(report.site.file)
             hasher.combine(report.site.line)
             hasher.combine(report.level)
             if let template = report.template {
