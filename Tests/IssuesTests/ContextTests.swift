@@ -202,12 +202,17 @@ struct ContextTests {
         }
     }
 
-    @Test("Changing the file of a location replaces the one given at run time")
+    @Test("Changing the file or the function of a location replaces only that text given at run time")
     func changedSite() {
         var site = IssueSite(fileID: "a/b.swift".lowercased(), line: 1, function: "f()".lowercased())
         #expect("\(site.fileID)" == "unknown/unknown" && "\(site.filePath)" == "unknown")
         site.fileID = "M/c.swift"
-        #expect(site.file == "M/c.swift" && site.functionName == nil)
+        #expect(site.file == "M/c.swift" && site.functionName == "f()")
+        site = IssueSite(fileID: "a/b.swift".lowercased(), line: 1, function: "f()".lowercased())
+        site.function = "g()"
+        #expect(site.file == "a/b.swift" && site.functionName == "g()")
+        site.function = nil
+        #expect(site.file == "a/b.swift" && site.functionName == nil)
     }
 
     @Test("A finished report goes through responders, known issues and reporters like any other")

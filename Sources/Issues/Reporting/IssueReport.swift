@@ -413,7 +413,7 @@ extension IssueReport.Content {
 public struct IssueSite: Sendable {
     /// The module and the file, for example `Shop/Cart.swift`. `unknown/unknown` for a location given at run time; see
     /// ``file``.
-    public var fileID: StaticString { didSet { given = nil } }
+    public var fileID: StaticString { didSet { given = given.map { Given(fileID: nil, function: $0.function) } } }
     /// The path of the file on the machine that compiled it. `unknown` for a location given at run time.
     public var filePath: StaticString
     /// The line, counted from 1.
@@ -422,15 +422,15 @@ public struct IssueSite: Sendable {
     public var column: UInt
     /// The function. Nil if the reporting call does not know it, or for a location given at run time; see
     /// ``functionName``.
-    public var function: StaticString?
+    public var function: StaticString? { didSet { given = given.map { Given(fileID: $0.fileID, function: nil) } } }
     private var given: Given?
 
-    /// The texts of a location given at run time.
+    /// The texts of a location given at run time. Nil for a text that was replaced by setting a property.
     private final class Given: Sendable {
-        let fileID: String
+        let fileID: String?
         let function: String?
 
-        init(fileID: String, function: String?) {
+        init(fileID: String?, function: String?) {
             self.fileID = fileID
             self.function = function
         }
