@@ -246,7 +246,10 @@ extension CommandFailure {
             self.init(.unavailable, "cannot reach the daemon at \(path) (\(reason)): \(hint)")
         case .untrusted(let path, ServerTrust.notASocket): self.init(.unavailable, "\(path) is not a socket")
         case .untrusted(let path, let reason):
-            let hint = "start issued, or set ISSUED_SOCKET_USER to the user whose socket you trust"
+            let hint =
+                ServerTrust.isAboutUser(reason)
+                ? "start issued, or set ISSUED_SOCKET_USER to the user whose socket you trust"
+                : "remove their permission to write"
             self.init(.unavailable, "the socket \(path) is not trusted, because \(reason): \(hint)")
         case .disabled:
             self.init(.unavailable, "ISSUED_SOCKET is empty, which disables reporting: unset it, or use --socket")

@@ -71,6 +71,11 @@ struct FailureTests {
                 "/etc/passwd is not a socket"
             ),
             (
+                .untrusted(path: "/s", reason: "other users can write to its folder"), .unavailable,
+                "the socket /s is not trusted, because other users can write to its folder: "
+                    + "remove their permission to write"
+            ),
+            (
                 .refused(.invalidFilter(field: "bucket", reason: "at most 1000 are allowed")), .usage,
                 "invalid value for --bucket: at most 1000 are allowed"
             ),

@@ -67,6 +67,18 @@ struct CollectorConnectionTests {
         }
     }
 
+    @Test(
+        "The error names ISSUED_SOCKET_USER only if trusting a user helps",
+        arguments: [
+            ("it is served by user 7", true), ("it belongs to user 7", true), ("its folder belongs to user 7", true),
+            ("it is not a socket", false), ("other users can write to its folder", false),
+        ])
+    func userHint(reason: String, isHinted: Bool) {
+        let text = CollectorConnectionError.untrusted(path: "/s", reason: reason).description
+        #expect(text.hasPrefix("The socket at /s is not trusted: \(reason)."))
+        #expect(text.contains("ISSUED_SOCKET_USER") == isHinted)
+    }
+
     @Test("The environment's socket replaces all others; otherwise the user's is tried before the system's")
     func search() throws {
         #expect(SocketPath.user(runtimeDirectory: "/run/user/x", userID: 8) == "/run/user/x/issued/issued.sock")

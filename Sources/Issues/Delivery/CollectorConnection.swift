@@ -303,8 +303,9 @@ extension CollectorConnectionError: CustomStringConvertible {
         case .unusablePath(let error): error.description
         case .unreachable(let path, let error): "Cannot connect to the daemon at \(path): \(error)."
         case .untrusted(let path, let reason):
-            "The socket at \(path) is not trusted: \(reason). To trust another user's daemon, "
-                + "set ISSUED_SOCKET_USER to the user's name."
+            "The socket at \(path) is not trusted: \(reason)."
+                + (ServerTrust.isAboutUser(reason)
+                    ? " To trust another user's daemon, set ISSUED_SOCKET_USER to the user's name." : "")
         case .refused(let error): error.description
         case .closed: "The daemon closed the connection."
         case .timedOut: "The daemon did not answer in time."

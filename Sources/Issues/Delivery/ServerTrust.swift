@@ -124,6 +124,10 @@ package struct ServerTrust: Sendable {
 
     /// The reason not to connect to a path that is not a socket.
     package static let notASocket = "it is not a socket"
+    private static let writableFolder = "other users can write to its folder"
+
+    /// Returns `true` if the given reason not to connect is that a certain user is not trusted.
+    package static func isAboutUser(_ reason: String) -> Bool { reason != notASocket && reason != writableFolder }
 
     /// Returns the reason not to connect to a socket, or nil if there is none.
     ///
@@ -139,7 +143,7 @@ package struct ServerTrust: Sendable {
             return "its folder belongs to user \(folder.uid)"
         }
         let isWritable = TrustedOwners(userID: userID).isWritableByOthers(folder)
-        return isWritable ? "other users can write to its folder" : nil
+        return isWritable ? Self.writableFolder : nil
     }
 
     /// Returns the reason not to trust a connected server, or nil if there is none.
