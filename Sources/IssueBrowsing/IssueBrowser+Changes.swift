@@ -277,15 +277,17 @@ extension IssueBrowser {
     /// - Returns: `requeued` is the number of dead letters that are pending again. `left` is the number of dead
     ///   letters that cannot be requeued, because their record cannot be read or their destination is no longer
     ///   configured.
-    /// - Throws: `IssueDeliveryError` with the code `.denied` if the caller is not an operator; `.notFound` if one of
-    ///   the ids has no dead letter, and then none is requeued; `.refused` if no such destination exists or there are
-    ///   too many ids; or another code if the daemon cannot be reached.
+    /// - Throws: `IssueDeliveryError` with the code `.denied` if the caller is not an operator; `.notFound` if no
+    ///   such destination exists or one of the ids has no dead letter, and then none is requeued; `.refused` if there
+    ///   are too many ids; or another code if the daemon cannot be reached.
     @discardableResult
     public func requeue(
         destination: String? = nil, records: [String]? = nil
     ) async throws -> (requeued: Int, left: Int) {
         let parameters = RequeueParameters(destination: destination, records: records)
-        let reply = try await runOperation(CollectorCalls.requeue, parameters)
+        let reply = try await runOperation(CollectorCalls.requeue, parameters) {
+            IssueDeliveryError($0, destination: destination)
+        }
         return (Int(clamping: reply.count), Int(clamping: reply.left))
     }
 

@@ -139,14 +139,17 @@ public struct IssueBrowser: Sendable {
     ///   - limit: The maximum number of dead letters on the page. Nil means 50; the daemon returns at most 500.
     ///   - page: ``Page/next`` of the previous page. Nil returns the first page.
     /// - Returns: A page of dead letters.
-    /// - Throws: `IssueDeliveryError` if the daemon cannot be reached or refuses the query.
+    /// - Throws: `IssueDeliveryError` with the code `.notFound` if no such destination exists, or with another code if
+    ///   the daemon cannot be reached or refuses the query.
     public func deadLetters(
         destination: String? = nil, records: [String]? = nil, withLines hasLines: Bool = false, limit: Int? = nil,
         after page: String? = nil
     ) async throws -> Page<DeadLetter> {
         let parameters = DeadLettersParameters(
             destination: destination, records: records, lines: hasLines ? true : nil, limit: limit, after: page)
-        let reply = try await call(CollectorCalls.deadLetters, parameters)
+        let reply = try await call(CollectorCalls.deadLetters, parameters) {
+            IssueDeliveryError($0, destination: destination)
+        }
         return Page(elements: reply.deadLetters, next: reply.next)
     }
 
@@ -169,9 +172,10 @@ public struct IssueBrowser: Sendable {
 
     /// Calls a method that may take long, without a timeout and on a separate connection.
     func runOperation<Parameters, Reply>(
-        _ call: CollectorCall<Parameters, Reply>, _ parameters: Parameters
+        _ call: CollectorCall<Parameters, Reply>, _ parameters: Parameters,
+        makeFailure: (CollectorConnectionError) -> IssueDeliveryError = { IssueDeliveryError($0) }
     ) async throws -> Reply {
-        try await self.call(call, parameters, timeout: nil, isLong: true)
+        try await self.call(call, parameters, timeout: nil, isLong: true, makeFailure: makeFailure)
     }
 }
 

@@ -218,6 +218,13 @@ struct BrowserTests {
                 try await browser.flush(destination: "nowhere")
             }
             #expect(error == IssueDeliveryError(.notFound, "There is no destination named nowhere."))
+            let unknown = [
+                await #expect(throws: IssueDeliveryError.self) { try await browser.requeue(destination: "nowhere") },
+                await #expect(throws: IssueDeliveryError.self) {
+                    try await browser.deadLetters(destination: "nowhere")
+                },
+            ]
+            #expect(unknown.map(\.?.code) == [.notFound, .notFound])
             let follower = Task { for try await _ in browser.follow() {} }
             let client = try RawClient(path: daemon.socket)
             try await eventually("it follows") { try client.status().connections == 2 }
