@@ -10,35 +10,55 @@ package struct BrowserSession<Failure: Error> {
     private let makeFailure: (CollectorConnectionError) -> Failure
     /// The default timeout of `call`.
     private let timeout: Duration
+    private let sleep: (Duration) -> Void
 
     /// Creates a session.
     ///
     /// - Parameters:
     ///   - link: The connection to the daemon.
     ///   - timeout: The default timeout of `call`. Other functions have no timeout.
+    ///   - sleep: Waits before a call is repeated; see `call`.
     ///   - makeFailure: Converts an error of the connection.
     package init(
-        link: any BrowserLink, timeout: Duration = .seconds(45),
+        link: any BrowserLink, timeout: Duration = .seconds(45), sleep: @escaping (Duration) -> Void = { _ in },
         makeFailure: @escaping (CollectorConnectionError) -> Failure
     ) {
         self.link = link
         self.timeout = timeout
+        self.sleep = sleep
         self.makeFailure = makeFailure
     }
 
     /// Calls a method and returns its reply.
     ///
-    /// - Parameter timeout: The maximum time to wait for the reply. Nil uses the session's timeout.
+    /// - Parameters:
+    ///   - call: The call.
+    ///   - parameters: Its parameters.
+    ///   - timeout: The maximum time to wait for the reply. Nil uses the session's timeout.
+    ///   - pauses: The times to wait before each repetition of the call if the daemon is busy. It is not repeated if
+    ///     that could take longer than the timeout.
     package func call<Parameters, Reply>(
-        _ call: CollectorCall<Parameters, Reply>, _ parameters: Parameters, timeout: Duration? = nil
+        _ call: CollectorCall<Parameters, Reply>, _ parameters: Parameters, timeout: Duration? = nil,
+        repeatingAfter pauses: [Duration] = []
     ) throws(Failure) -> BrowserReply<Reply> {
-        let json: [UInt8]
-        do throws(CollectorConnectionError) {
-            json = try link.call(call.method, parameters: parameters.json, timeout: timeout ?? self.timeout)
-        } catch {
-            throw makeFailure(error)
+        let timeout = timeout ?? self.timeout
+        let start = MonotonicClock.now
+        var pauses = pauses[...]
+        while true {
+            let json: [UInt8]
+            let begin = MonotonicClock.now
+            do throws(CollectorConnectionError) {
+                json = try link.call(call.method, parameters: parameters.json, timeout: timeout)
+            } catch {
+                let now = MonotonicClock.now
+                guard case .refused(.busy(let delay)) = error, let pause = pauses.popFirst().map({ max($0, delay) }),
+                    start.duration(to: now) + pause + begin.duration(to: now) < timeout
+                else { throw makeFailure(error) }
+                sleep(pause)
+                continue
+            }
+            return try answer(json)
         }
-        return try answer(json)
     }
 
     /// Calls a method without parameters and returns its reply.

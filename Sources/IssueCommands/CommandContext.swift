@@ -77,7 +77,7 @@ struct CommandContext {
         notFound: ((_ id: String) -> String)? = nil, denied: String? = nil
     ) throws(CommandFailure) -> Collector {
         do throws(CollectorConnectionError) {
-            return Collector(link: try connect(), timeout: timeout) { failure in
+            return Collector(link: try connect(), timeout: timeout, sleep: reporting.sleep) { failure in
                 if case .refused(.notFound(let id)) = failure, let notFound {
                     return CommandFailure(.refused, notFound(id))
                 }

@@ -24,6 +24,17 @@ struct ListTests {
         #expect(outcome.calls == [#"List {"limit":50}"#])
     }
 
+    @Test("While the daemon is busy, a page is requested again a few times")
+    func busy() {
+        let busy = ScriptedLink.Reply.failure(.refused(.busy(retryAfter: .milliseconds(1500))))
+        let list = issuectl(["list"], busy, busy, busy, .reply(Self.all))
+        #expect(list.code == .success && list.errors.isEmpty && list.calls.count == 4)
+        let failed = issuectl(["list"], busy, busy, busy, busy)
+        #expect(failed.code == .tryAgain && failed.calls.count == 4)
+        #expect(failed.errors == "issuectl: the daemon is busy: try again in 2 s\n")
+        #expect(issuectl(["list", "--timeout", "1s"], busy).calls.count == 1)
+    }
+
     @Test("Of muted and resolved issues, the end, the author and the note are listed")
     func states() {
         let change = #""regressed":false,"changed":{"uid":7,"at":"2026-11-21T10:00:00.000Z","note":"Ticket\n4711"}"#

@@ -134,7 +134,7 @@ extension DeploymentsReply: PagedReply { static let member = "deployments" }
 extension DeadLettersReply: PagedReply { static let member = "dead_letters" }
 
 extension BrowserSession {
-    /// Fetches page by page.
+    /// Fetches page by page. If the daemon is busy, tries again for a few seconds.
     ///
     /// - Parameters:
     ///   - call: The call that returns a page.
@@ -146,7 +146,8 @@ extension BrowserSession {
     ) throws(Failure) {
         var next: String?
         repeat {
-            let answer = try self.call(call, parameters(next))
+            let answer = try self.call(
+                call, parameters(next), repeatingAfter: [.seconds(1), .seconds(2), .seconds(4)])
             guard try receive(answer) else { return }
             next = answer.value.next
         } while next != nil
