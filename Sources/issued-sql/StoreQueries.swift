@@ -30,10 +30,13 @@ package final class StoreQueries: SQLDatabase {
         /// The maximum size of a result, in bytes.
         package var resultBytes = 64 << 20
         /// The size of the WAL, in bytes, above which a query is interrupted. Unless a backup is running, the daemon
-        /// interrupts its own queries at the same size, or earlier on a file system of less than 128 MiB.
-        package var walBytes: Int64 = 32 << 20
+        /// interrupts its own queries at the same size.
+        package var walBytes: Int64
 
-        package init() {}
+        /// - Parameter fileSystemBytes: The size of the file system of the database; nil if unknown.
+        package init(fileSystemBytes: Int64? = nil) {
+            walBytes = DiskBudget(fileSystemBytes: fileSystemBytes).maxWALBytes / 2
+        }
     }
 
     /// The maximum time to wait for a lock. A reader waits only while the WAL is recovered after a crash.
@@ -43,10 +46,10 @@ package final class StoreQueries: SQLDatabase {
     ///
     /// - Parameters:
     ///   - path: The path of the file; nil for the path that `standardPath` returns.
-    ///   - limits: The limits of all queries.
+    ///   - limits: The limits of all queries; nil for those of the file system of the database.
     /// - Throws: `CommandFailure` if the file cannot be read, is not a database of issued, or was created by a newer
     ///   version.
-    package init(path: String?, limits: Limits = Limits()) throws(CommandFailure) {
+    package init(path: String?, limits: Limits? = nil) throws(CommandFailure) {
         let name =
             path
             ?? Self.standardPath(
@@ -54,7 +57,7 @@ package final class StoreQueries: SQLDatabase {
                 home: UserDatabase.homeFolder(of: CurrentProcess.userID))
         // `DatabaseConnection` rejects a symbolic link, so the target of the link is opened.
         self.path = (try? FileSystem.resolvedPath(name)) ?? name
-        self.limits = limits
+        self.limits = limits ?? Limits(fileSystemBytes: FileSystem.size(ofFileSystemOf: self.path))
         // Opening a pipe would block until another process opens it for writing.
         if let kind = try? FileSystem.status(of: self.path).kind, kind != .regular {
             throw CommandFailure(.refused, "cannot use \(name): it is not a regular file")
@@ -76,7 +79,7 @@ package final class StoreQueries: SQLDatabase {
         } catch {
             throw Self.failure(toOpen: name, isStandard: path == nil, error)
         }
-        connection.setLongestValue(bytes: limits.resultBytes)
+        connection.setLongestValue(bytes: self.limits.resultBytes)
         connection.restrictToReading()
     }
 

@@ -124,6 +124,13 @@ struct StoreQueriesTests {
         }
     }
 
+    @Test("The limit of the WAL is that of the daemon's queries, also on a small file system")
+    func smallFileSystem() {
+        #expect(StoreQueries.Limits().walBytes == 32 << 20)
+        #expect(StoreQueries.Limits(fileSystemBytes: 1 << 30).walBytes == 32 << 20)
+        #expect(StoreQueries.Limits(fileSystemBytes: 64 << 20).walBytes == 16 << 20)
+    }
+
     @Test("A query ends when the WAL grows too large, and the next one runs")
     func walLimit() throws {
         try withStore { path, _ in
