@@ -137,7 +137,7 @@ extension OTLPFormat {
         return Self.resourceLogs(
             app: summary.app, version: summary.application.version, environment: summary.application.environment,
             host: summary.host, time: summary.windowEnd, observed: summary.windowEnd, severity: summary.severity,
-            body: "\(summary.suppressedCount) more of: \(summary.title)",
+            body: RecordColumns.message(of: summary),
             attributes: [.init("event.id", .string(summary.eventID))] + Self.attributes(fields))
     }
 

@@ -73,4 +73,20 @@ struct StoreSchemaTests {
         let several = try JSONValue(json: ClickHouseFormat(Self.http, [:]).line(of: Samples.summaryOfSeveral))
         #expect(several["uid"] == 1001 && several["group_id"] == nil)
     }
+
+    @Test("Logz.io and OTLP get the same message of a summary, with its counts")
+    func summaryMessage() throws {
+        func messages(_ summary: OutboundSummary) throws -> [String?] {
+            let line = try JSONValue(json: OTLPFormat(Self.http, [:]).line(of: summary))
+            let log = line["scopeLogs"]?.asArray?.first?["logRecords"]?.asArray?.first
+            let logz = try JSONValue(json: LogzFormat(Self.http, [:]).line(of: summary))
+            return [log?["body"]?["stringValue"]?.asString, logz["message"]?.asString]
+        }
+        let one = "1,284 more of: Timed out after <n> ms"
+        #expect(try messages(Samples.summary) == [one, one])
+        var several = Samples.summaryOfSeveral
+        several.title = "issues of checkout"
+        let text = "1,234,567 more of 1,000 issues of checkout"
+        #expect(try messages(several) == [text, text])
+    }
 }

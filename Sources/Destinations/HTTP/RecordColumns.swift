@@ -82,6 +82,13 @@ package enum RecordColumns {
         return members + application(summary.application)
     }
 
+    /// Returns the text of a summary, with its count.
+    static func message(of summary: OutboundSummary) -> String {
+        let count = Quantity.text(summary.suppressedCount)
+        if summary.fingerprint != nil { return "\(count) more of: \(summary.title)" }
+        return "\(count) more of \(Quantity.text(summary.distinctGroups, "issue")) of \(summary.app)"
+    }
+
     /// Returns the times of a summary as text, except the end of its window, which is the time of the line.
     package static func times(of summary: OutboundSummary) -> [JSONValue.Member] {
         [

@@ -381,7 +381,7 @@ extension LogzFormat {
         line.put("event_id", summary.eventID)
         line.put("code", summary.code ?? 0)
         line.putDomain(summary.domain, app: summary.app)
-        line.put("message", Self.message(of: summary))
+        line.put("message", RecordColumns.message(of: summary))
         line.putEnvironment(summary.application)
         line.put("reported_at", summary.windowEnd.description)
         line.putMobile(summary.application)
@@ -402,13 +402,6 @@ extension LogzFormat {
         line.put("sample_event_ids", summary.sampleIDs.joined(separator: ","))
         line.put("still_suppressing", .bool(summary.stillSuppressing))
         return line.line()
-    }
-
-    private static func message(of summary: OutboundSummary) -> String {
-        let count = Quantity.text(summary.suppressedCount)
-        if summary.fingerprint != nil { return "\(count) more of: \(summary.title)" }
-        let groups = "\(count) more of \(Quantity.text(summary.distinctGroups)) issues"
-        return summary.title.isEmpty ? groups : "\(groups): \(summary.title)"
     }
 }
 
