@@ -131,13 +131,11 @@ struct StateTests {
         #expect(next.output == lines("g7 is resolved in the next deployment: Decoding failed"))
         #expect(next.calls == [#"SetState {"group":"g7","state":"resolved","resolved_in_next":true}"#])
         for option in [["--in", "2.4.0"], ["--in-next"]] {
-            let old = issuectl(["resolve", "g7"] + option, reply("resolved"))
-            #expect(old.errors.contains("older than issuectl"))
             #expect(issuectl(["resolve", "g7", "--until-newer-version"] + option).code == .usage)
         }
     }
 
-    @Test("mute --until-count sends a number, prints how many are left, and warns if an old daemon ignores it")
+    @Test("mute --until-count sends a number, and prints how many are left")
     func counts() {
         func muted(_ members: String) -> ScriptedLink.Reply {
             guard case .reply(let json) = reply("muted") else { return reply("muted") }
@@ -153,14 +151,12 @@ struct StateTests {
             both.output
                 == lines("g7 is muted until 1 further occurrence, or until a newer version reports it: Decoding failed")
         )
-        let old = issuectl(["mute", "g7", "--until-count", "100"], muted(""))
-        #expect(old.errors.contains("older than issuectl"))
         for wrong in ["0", "-1", "many", "1000000001"] {
             #expect(issuectl(["mute", "g7", "--until-count", wrong]).code == .usage)
         }
     }
 
-    @Test("--note sends a text of at most 1024 bytes, and causes a warning if an old daemon ignores it")
+    @Test("--note sends a text of at most 1024 bytes")
     func notes() {
         func answer(_ state: String, _ members: String) -> ScriptedLink.Reply {
             guard case .reply(let json) = reply(state) else { return reply(state) }
@@ -172,8 +168,6 @@ struct StateTests {
             #expect(noted.calls == [#"SetState {"group":"g7","state":"\#(state)","note":"Vendor"}"#])
             #expect(noted.output == lines("g7 is \(state): Decoding failed"))
             #expect(noted.errors.isEmpty)
-            #expect(
-                issuectl([command, "g7", "--note", "Vendor"], answer(state, "")).errors.contains("older than issuectl"))
             for (wrong, reason) in [
                 ("", "is empty"), (" ", "is empty"), ("\n", "is empty"),
                 (String(repeating: "n", count: 1025), "has 1025 bytes"),

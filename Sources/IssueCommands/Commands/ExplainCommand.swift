@@ -322,11 +322,9 @@ enum ForecastText {
         forecast.group?.title ?? (isOverflow(forecast) ? "(overflow issue)" : forecast.template)
     }
 
-    /// Returns `true` if the record would join an overflow group. Earlier daemons return the record's own fingerprint
-    /// even then.
+    /// Returns `true` if the record would join an overflow group.
     private static func isOverflow(_ forecast: RecordForecast) -> Bool {
         OverflowText.isOverflow(forecast.fingerprint, forecast.isChosen)
-            || forecast.isNew && forecast.limits.contains { $0.available <= 0 }
     }
 
     static func issue(_ forecast: RecordForecast) -> String {

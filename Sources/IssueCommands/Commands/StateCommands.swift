@@ -176,9 +176,8 @@ extension StateCommand {
     private func set(
         _ id: String, _ collector: Collector, _ context: CommandContext
     ) throws(CommandFailure) -> BrowserReply<SetStateReply> {
-        let answer: BrowserReply<SetStateReply>
         do throws(CommandFailure) {
-            answer = try AbbreviatedID.call(id, collector) { (id) throws(CommandFailure) in
+            return try AbbreviatedID.call(id, collector) { (id) throws(CommandFailure) in
                 var parameters = parameters
                 parameters.group = id
                 return try collector.call(CollectorCalls.setState, parameters)
@@ -186,21 +185,6 @@ extension StateCommand {
         } catch {
             throw RecordOperand.failure(error, id, Self.specification.name, collector)
         }
-        let group = answer.value.group
-        if parameters.resolvedIn != nil && group.resolvedIn == nil
-            || parameters.isResolvedInNext == true && !group.isResolvedInNext
-        {
-            context.warn(
-                "the daemon is older than issuectl: it ignored the version, and the next record reopens the issue")
-        }
-        if parameters.untilCount != nil, group.mutedUntilCount == nil {
-            context.warn(
-                "the daemon is older than issuectl: it ignored --until-count, so the mute does not end after a count")
-        }
-        if parameters.note != nil, group.stateChange == nil {
-            context.warn("the daemon is older than issuectl: it ignored --note")
-        }
-        return answer
     }
 
     /// Returns a line such as `g7 is muted until 2026-11-22T00:00:00.000Z (in 12 h): No space left on /srv`.

@@ -147,6 +147,8 @@ struct StatusPage {
             ])
     }
 
+    private static let maxSuppressions = 5
+
     private func suppressions(into page: inout TextPage) {
         guard !status.suppressions.isEmpty else { return }
         page.heading("Held back by limits")
@@ -155,8 +157,8 @@ struct StatusPage {
                 Column("DESTINATION", maximum: 24), Column("COUNT", alignment: .right),
                 Column("SINCE", expendability: 1), Column("LIMIT"), Column("OF", minimum: 8),
             ], width: width.map { $0 - 2 }, painter: painter)
-        let sums = SuppressionSums(status.suppressions)
-        let rows = sums.largest.map { suppression in
+        // The daemon lists them in descending order of their counts.
+        let rows = status.suppressions.prefix(Self.maxSuppressions).map { suppression in
             let groups = suppression.groups.flatMap { $0 > 1 ? Quantity.text($0, "group") : nil }
             let subject = [suppression.app, suppression.group.map { "group \($0)" } ?? groups].compactMap(\.self)
             return [
@@ -166,7 +168,7 @@ struct StatusPage {
             ]
         }
         page.add(table.lines(rows))
-        let others = sums.others(besides: status.otherSuppressions)
+        let others = (status.suppressions.count - rows.count).clampedSum(max(0, status.otherSuppressions))
         if others > 0 { page.add(["and \(Quantity.text(others)) more"]) }
     }
 }
@@ -230,42 +232,4 @@ struct LedgerTable {
         let difference = ledger.received &- sum
         return Cell("off by \(Quantity.text(difference))", style: .error)
     }
-}
-
-/// The suppressed records summed up by destination, application and limit. Only the largest sums are shown.
-///
-/// Older daemons list each group separately.
-struct SuppressionSums {
-    static let maxShown = 5
-
-    /// The largest sums, in descending order.
-    let largest: [Suppression]
-    /// The number of sums that are not shown.
-    private let left: Int
-
-    init(_ suppressions: [Suppression]) {
-        var sums: [Suppression] = []
-        var indices: [[String]: Int] = [:]
-        for suppression in suppressions {
-            // An entry without a number of groups is a single group from an older daemon. The entries of newer daemons
-            // are sums already, so they are not added up.
-            let key = [suppression.destination, suppression.app ?? "", suppression.reason.rawValue]
-            guard suppression.groups == nil, let index = indices[key] else {
-                if suppression.groups == nil { indices[key] = sums.count }
-                sums.append(suppression)
-                continue
-            }
-            sums[index].group = nil
-            sums[index].groups = (sums[index].groups ?? 1) + 1
-            sums[index].count = sums[index].count.clampedSum(suppression.count)
-            sums[index].since = min(sums[index].since, suppression.since)
-        }
-        largest = Array(sums.sorted { $0.count > $1.count }.prefix(Self.maxShown))
-        left = sums.count - largest.count
-    }
-
-    /// Returns the number of sums that are not among the largest.
-    ///
-    /// - Parameter unlisted: The number of sums that the daemon has left out.
-    func others(besides unlisted: Int) -> Int { left.clampedSum(max(0, unlisted)) }
 }

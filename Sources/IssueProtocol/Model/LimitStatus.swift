@@ -14,7 +14,7 @@ public struct Suppression: Equatable, Sendable {
     public var count: Int
     /// The time since which records are held back.
     public var since: IssueTimestamp
-    /// The number of groups whose records are held back. Nil from a daemon that lists each group separately.
+    /// The number of groups whose records are held back. Nil if the daemon does not send it.
     public var groups: Int?
 
     package init(
