@@ -22,6 +22,12 @@ package enum FileSystem {
         try calling { unsafe Glibc.link(source, destination) }
     }
 
+    /// The folders of the system's systemd units, in decreasing order of precedence.
+    package static let unitFolders = [
+        "/etc/systemd/system", "/run/systemd/system", "/usr/local/lib/systemd/system", "/usr/lib/systemd/system",
+        "/lib/systemd/system",
+    ]
+
     /// Removes a file or socket. Throws for a folder.
     package static func remove(_ path: String) throws(Errno) {
         try calling { unsafe unlink(path) }

@@ -205,7 +205,7 @@ package struct UnitFile: Equatable, Sendable {
     /// - Parameters:
     ///   - name: The name of the unit.
     ///   - folders: The folders of units, in decreasing order of precedence.
-    package init(_ name: String, folders: [String] = UnitFile.folders) {
+    package init(_ name: String, folders: [String] = FileSystem.unitFolders) {
         path = folders.map { "\($0)/\(name)" }.first { (try? FileSystem.status(of: $0)) != nil }
         guard let path else { return }
         var dropIns: [String: String] = [:]
@@ -220,11 +220,6 @@ package struct UnitFile: Equatable, Sendable {
             add(String(decoding: content, as: UTF8.self))
         }
     }
-
-    package static let folders = [
-        "/etc/systemd/system", "/run/systemd/system", "/usr/local/lib/systemd/system", "/usr/lib/systemd/system",
-        "/lib/systemd/system",
-    ]
 
     /// Adds the settings of a text in the syntax of systemd.syntax(7), except those of `[Unit]` and `[Install]`. An
     /// empty value resets the key. Continuation lines are not supported.

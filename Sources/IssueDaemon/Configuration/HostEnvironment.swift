@@ -16,10 +16,7 @@ package struct HostEnvironment: Sendable {
     package var runtimeFolder = "/run/user"
 
     /// The folders of unit files, in decreasing order of precedence.
-    package var unitFolders = [
-        "/etc/systemd/system", "/run/systemd/system", "/usr/local/lib/systemd/system", "/usr/lib/systemd/system",
-        "/lib/systemd/system",
-    ]
+    package var unitFolders = FileSystem.unitFolders
 
     /// The environment of the current process.
     package static var current: HostEnvironment {
