@@ -68,7 +68,7 @@ let package = Package(
             path: "Tests/IssueTestSupport", exclude: ["relay.py"]),
         .target(
             name: "Torture",
-            dependencies: ["IssueTestSupport", "FakeLogz", "IssueProtocol", "SQLiteKit", "UnixIO"],
+            dependencies: ["IssueTestSupport", "FakeLogz", "IssueProtocol", "SQLiteKit", "UnixIO", "TestSockets"],
             path: "Tests/Torture"),
         .executableTarget(name: "torture-issued", dependencies: ["Torture"], path: "Tests/torture-issued"),
         .target(name: "CProcesses", path: "Tests/CProcesses"),
@@ -83,7 +83,8 @@ let package = Package(
         .testTarget(
             name: "HTTPTransferTests", dependencies: ["HTTPTransfer", "FakeLogz", "UnixIO", "TestSockets"]),
         .testTarget(
-            name: "IssuesTests", dependencies: ["Issues", "IssueTestSupport", "IssueProtocol", "UnixIO"]),
+            name: "IssuesTests",
+            dependencies: ["Issues", "IssueTestSupport", "IssueProtocol", "UnixIO", "TestSockets"]),
         // The call forms once more, as a client of the mode of Swift 5 compiles them.
         .testTarget(
             name: "IssuesSwift5Tests", dependencies: ["Issues", "IssuesPresenting", "CommonNames"],

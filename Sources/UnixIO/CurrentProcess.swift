@@ -113,11 +113,6 @@ package enum ProcessEnvironment {
         return unsafe String(cString: value)
     }
 
-    /// Sets a variable. Must be called before other threads exist.
-    package static func set(_ name: String, to value: String) throws(Errno) {
-        try calling { unsafe setenv(name, value, 1) }
-    }
-
     /// Removes a variable. Must be called before other threads exist.
     package static func remove(_ name: String) throws(Errno) {
         try calling { unsafe unsetenv(name) }

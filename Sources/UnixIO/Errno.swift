@@ -38,7 +38,6 @@ extension Errno {
     package static let connectionReset = Errno(rawValue: ECONNRESET)
     package static let deviceFull = Errno(rawValue: ENOSPC)
     package static let fileTooLarge = Errno(rawValue: EFBIG)
-    package static let inProgress = Errno(rawValue: EINPROGRESS)
     package static let inputOutput = Errno(rawValue: EIO)
     package static let interrupted = Errno(rawValue: EINTR)
     package static let invalidArgument = Errno(rawValue: EINVAL)

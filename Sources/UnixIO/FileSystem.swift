@@ -33,19 +33,9 @@ package enum FileSystem {
         try calling { unsafe unlink(path) }
     }
 
-    /// Removes a folder, which must be empty.
-    package static func removeEmptyFolder(_ path: String) throws(Errno) {
-        try calling { unsafe rmdir(path) }
-    }
-
     /// Sets the permissions of a file.
     package static func setMode(_ mode: UInt32, of path: String) throws(Errno) {
         try retrying { unsafe chmod(path, mode) }
-    }
-
-    /// Changes the owner and group of a file; nil leaves that part unchanged.
-    package static func setOwner(_ user: UInt32?, group: UInt32?, of path: String) throws(Errno) {
-        try retrying { unsafe chown(path, user ?? .max, group ?? .max) }
     }
 
     /// Creates a folder and its missing parents. Existing folders stay unchanged.

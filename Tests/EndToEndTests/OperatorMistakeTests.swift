@@ -2,6 +2,7 @@ import FakeLogz
 import Foundation
 import IssueProtocol
 import IssueTestSupport
+import TestSockets
 import Testing
 import UnixIO
 
@@ -43,7 +44,7 @@ struct OperatorMistakeTests {
             #expect(fault.contains("destination logzio") && fault.contains(location))
             try await daemon.logs(location)
 
-            if mistake == "a folder" { try FileSystem.removeEmptyFolder(daemon.tokenFile) }
+            if mistake == "a folder" { try FileManager.default.removeItem(atPath: daemon.tokenFile) }
             if mistake == "open to all" { try FileSystem.setMode(0o600, of: daemon.tokenFile) }
             try daemon.writeToken(DaemonConfiguration.token)
             #expect(try client.awaitFates(of: id).map(\.outcome) == [.delivered])
@@ -239,7 +240,7 @@ struct OperatorMistakeTests {
             switch mistake {
             case "a file": try daemon.folder.remove("state")
             case "of a stranger": try FileSystem.setOwner(0, group: 0, of: state)
-            default: try FileSystem.removeEmptyFolder(daemon.database)
+            default: try FileManager.default.removeItem(atPath: daemon.database)
             }
             try await eventually("it stores reports") { (try? RawClient(path: socket).report("Later").count) == 1 }
             #expect(try daemon.terminate() == .exit(0))

@@ -223,7 +223,7 @@ struct MaintenanceTests {
         try FileSystem.makeFolders(folder)
         defer {
             for name in (try? FileSystem.names(in: folder)) ?? [] { try? FileSystem.remove("\(folder)/\(name)") }
-            try? FileSystem.removeEmptyFolder(folder)
+            try? FileManager.default.removeItem(atPath: folder)
         }
         let (copy, other) = ("\(folder)/copy", "\(folder)/other")
         try FileSystem.writeAtomically(Array("new".utf8), to: "\(folder)/tmp")

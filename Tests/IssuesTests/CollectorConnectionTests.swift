@@ -91,7 +91,7 @@ struct CollectorConnectionTests {
         }
         #expect(fallback() == "/absent/\(own)/issued/issued.sock")
         try FileSystem.makeFolders("\(folder)-\(own)", mode: 0o700)
-        defer { try? FileSystem.removeEmptyFolder("\(folder)-\(own)") }
+        defer { try? FileManager.default.removeItem(atPath: "\(folder)-\(own)") }
         #expect(fallback() == "\(folder)-\(own)/issued.sock")
         try FileSystem.setMode(0o777, of: "\(folder)-\(own)")
         #expect(fallback() == "/absent/\(own)/issued/issued.sock")

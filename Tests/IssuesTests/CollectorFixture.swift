@@ -1,3 +1,4 @@
+import Foundation
 import IssueTestSupport
 import Issues
 import UnixIO
@@ -48,7 +49,7 @@ struct CollectorFixture: Sendable {
     private func clear(_ folder: String) async throws {
         delivery.stop()
         try await onThread { [collector] in collector?.stop() }
-        try? FileSystem.removeEmptyFolder(folder)
+        try? FileManager.default.removeItem(atPath: folder)
     }
 }
 

@@ -1,6 +1,7 @@
 import Foundation
 import IssueProtocol
 import Issues
+import TestSockets
 import Testing
 import UnixIO
 

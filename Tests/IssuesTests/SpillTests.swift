@@ -1,3 +1,4 @@
+import Foundation
 import IssueProtocol
 import Issues
 import Testing
@@ -26,8 +27,8 @@ struct SpillTests {
             for name in (try? FileSystem.names(in: folder.path)) ?? [] {
                 try? FileSystem.remove("\(folder.path)/\(name)")
             }
-            try? FileSystem.removeEmptyFolder(folder.path)
-            try? FileSystem.removeEmptyFolder(root)
+            try? FileManager.default.removeItem(atPath: folder.path)
+            try? FileManager.default.removeItem(atPath: root)
         }
         try await body(folder)
     }

@@ -12,7 +12,7 @@ extension Socket {
         let socket = try make(AF_INET, SOCK_STREAM)
         do throws(Errno) {
             try unsafe call(Glibc.connect, socket, port)
-        } catch .inProgress {
+        } catch Errno(rawValue: EINPROGRESS) {
             guard try Readiness.wait(socket, for: .write, timeout: timeout) else { throw .timedOut }
             let error = try socket.option(SO_ERROR)
             guard error == 0 else { throw Errno(rawValue: error) }

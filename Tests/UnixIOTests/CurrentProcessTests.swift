@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSockets
 import Testing
 import UnixIO
 

@@ -1,4 +1,5 @@
 import Foundation
+import TestSockets
 import Testing
 import UnixIO
 

@@ -1,5 +1,6 @@
 import Foundation
 import IssueStore
+import TestSockets
 import Testing
 import UnixIO
 

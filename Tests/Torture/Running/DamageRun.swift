@@ -1,6 +1,7 @@
 import Foundation
 import IssueProtocol
 import IssueTestSupport
+import TestSockets
 import UnixIO
 
 /// Corrupts the files of the store, and checks that the daemon nevertheless starts and collects.
