@@ -139,7 +139,8 @@ public struct _FatalErrorReporter: IssueReporter {
     ) {
         ShutdownFlush.run()
         Swift.fatalError(
-            TerminalSanitizer.line(message().map(RedactionHook.text) ?? "Issue reported"), file: filePath, line: line)
+            TerminalSanitizer.line(message().map(RedactionHook.text) ?? IssueReport.defaultMessage), file: filePath,
+            line: line)
     }
 }
 

@@ -109,14 +109,7 @@ extension IssueReporters {
     /// An issue that a rule itself reports is written to standard error without its texts.
     public static var redaction: [IssueRedaction] {
         get { RedactionHook.rules.withLock { $0 } }
-        set {
-            // The old rules are released outside the lock, since the deinit of an object they hold may report an issue.
-            var rules = newValue
-            RedactionHook.rules.withLock {
-                swap(&$0, &rules)
-                RedactionHook.isSet.store(!newValue.isEmpty, ordering: .releasing)
-            }
-        }
+        set { RedactionHook.rules.replace(with: newValue, setting: RedactionHook.isSet, to: !newValue.isEmpty) }
     }
 }
 

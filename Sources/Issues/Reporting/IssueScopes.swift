@@ -108,13 +108,18 @@ extension IssueReporters {
     /// call the closure if there are neither reporters nor responders.
     public static var context: (@Sendable () -> IssueContext)? {
         get { ContextHook.closure.withLock { $0 } }
-        set {
-            // The old closure is released outside the lock, since the deinit of an object it holds may report an issue.
-            var closure = newValue
-            ContextHook.closure.withLock {
-                swap(&$0, &closure)
-                ContextHook.isSet.store(newValue != nil, ordering: .releasing)
-            }
+        set { ContextHook.closure.replace(with: newValue, setting: ContextHook.isSet, to: newValue != nil) }
+    }
+}
+
+extension Mutex where Value: Sendable {
+    /// Replaces the value, and sets a flag under the lock. The old value is released outside the lock, since the deinit
+    /// of an object it holds may report an issue.
+    func replace(with newValue: Value, setting flag: borrowing Atomic<Bool>, to isSet: Bool) {
+        var value = newValue
+        withLock {
+            swap(&$0, &value)
+            flag.store(isSet, ordering: .releasing)
         }
     }
 }

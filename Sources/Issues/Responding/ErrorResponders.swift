@@ -110,13 +110,8 @@ extension ErrorResponders {
     public static var root: [ErrorResponder] {
         get { storage.withLock { $0.responders } }
         set {
-            // The old responders are released outside the lock, since the deinit of an object they hold may report an
-            // issue.
-            var value = (responders: newValue, chain: ResponderChain(newValue, outside: .end))
-            storage.withLock {
-                swap(&$0, &value)
-                hasRoot.store(!newValue.isEmpty, ordering: .releasing)
-            }
+            let value = (responders: newValue, chain: ResponderChain(newValue, outside: .end))
+            storage.replace(with: value, setting: hasRoot, to: !newValue.isEmpty)
         }
     }
 
