@@ -298,7 +298,7 @@ extension CommandFailure {
             self.init(
                 .refused,
                 "the record '\(id)' is in a damaged block of the database and can't be read: see issuectl doctor")
-        case .denied, .permissionDenied:
+        case .denied:
             self.init(
                 .refused,
                 "permission denied: only root, the daemon's user and the groups in Operators= (issued.conf) may do this"
@@ -339,7 +339,7 @@ extension CommandFailure {
         case .invalidRecord(let index, let field, let reason):
             let location = [index.map { "record \($0 + 1)" }, field].compactMap(\.self).joined(separator: ", ")
             self.init(.refused, "the daemon rejected \(location.isEmpty ? "the report" : location): \(reason)")
-        case .methodNotImplemented, .methodNotFound, .interfaceNotFound:
+        case .methodNotFound, .interfaceNotFound:
             self.init(.refused, "the daemon does not support this: is it older than issuectl? (issuectl status)")
         case .invalidParameter(let name):
             let argument = Self.filterOptions[name]?.spelling ?? Self.argumentNames[name] ?? "'\(name)'"

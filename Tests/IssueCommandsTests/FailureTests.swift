@@ -96,7 +96,7 @@ struct FailureTests {
                 "the daemon rejected --app: it is empty, too long or otherwise invalid"
             ),
             (
-                .refused(.methodNotImplemented("x")), .refused,
+                .refused(.methodNotFound("x")), .refused,
                 "the daemon does not support this: is it older than issuectl? (issuectl status)"
             ),
         ])

@@ -17,9 +17,7 @@ struct CollectorErrorTests {
     static let serviceErrors: [CollectorError] = [
         .interfaceNotFound("org.example"),
         .methodNotFound("org.issued.Collector.Nothing"),
-        .methodNotImplemented("org.issued.Collector.Purge"),
         .invalidParameter("limit"),
-        .permissionDenied,
         .expectedMore,
     ]
 

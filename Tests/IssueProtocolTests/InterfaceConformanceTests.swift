@@ -22,9 +22,11 @@ struct InterfaceConformanceTests {
             words(after: "error ", in: description).map { "org.issued.Collector.\($0)" }
                 == CollectorErrorTests.collectorErrors.map(\.name))
         #expect(words(after: "method ", in: ServiceInterface.description) == ServiceMethod.allCases.map(\.rawValue))
+        // The daemon returns neither of these two standard errors.
+        let unused = ["MethodNotImplemented", "PermissionDenied"]
         #expect(
-            words(after: "error ", in: ServiceInterface.description).map { "org.varlink.service.\($0)" }
-                == CollectorErrorTests.serviceErrors.map(\.name))
+            words(after: "error ", in: ServiceInterface.description).filter { !unused.contains($0) }
+                .map { "org.varlink.service.\($0)" } == CollectorErrorTests.serviceErrors.map(\.name))
     }
 
     @Test("A complete value has exactly the members that the file declares")

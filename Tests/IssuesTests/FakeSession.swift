@@ -62,7 +62,7 @@ final class FakeSession: Sendable {
             .suggestMerges?,
             .purge?,
             .backup?, .repair?, .testNotifier?, .addSilence?, .listSilences?, .endSilence?, nil:
-            return send(CollectorError.methodNotImplemented(call.method).reply.message)
+            return send(CollectorError.methodNotFound(call.method).reply.message)
         }
     }
 

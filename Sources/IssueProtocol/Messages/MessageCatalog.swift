@@ -202,7 +202,7 @@ package struct ExplainedError: Equatable, Sendable {
             [.expectedMore], "A call with `follow` was made without `more`.", "Fix the application that sent it."
         ),
         (
-            [.methodNotFound(""), .methodNotImplemented(""), .interfaceNotFound("")],
+            [.methodNotFound(""), .interfaceNotFound("")],
             "This version of the daemon does not support the call.",
             "Check that the daemon is not older than the application or `issuectl`."
         ),

@@ -18,9 +18,7 @@ package enum CollectorError: Error, Equatable, Sendable {
 
     case interfaceNotFound(String)
     case methodNotFound(String)
-    case methodNotImplemented(String)
     case invalidParameter(String)
-    case permissionDenied
     case expectedMore
 
     /// An error that this version does not know, or whose parameters it cannot read.
@@ -50,10 +48,9 @@ extension CollectorError: CustomStringConvertible {
         case .noSpace: "The daemon has no disk space left to store records."
         case .notFound(let id): "There is no object with the id or name \(id), or it belongs to another user."
         case .unreadable(let id): "The record \(id) is stored in a damaged part of the database and can't be read."
-        case .denied, .permissionDenied: "The daemon does not allow this user to do that."
+        case .denied: "The daemon does not allow this user to do that."
         case .interfaceNotFound(let name): "The daemon has no interface \(name)."
         case .methodNotFound(let name): "The daemon has no method \(name)."
-        case .methodNotImplemented(let name): "This version of the daemon does not implement \(name)."
         case .invalidParameter(let name): "The parameter \(name) is missing or invalid."
         case .expectedMore: "The method must be called with `more`."
         case .unknown(let name, let parameters):
@@ -95,8 +92,7 @@ extension CollectorError {
             details.limit.map { .tooLarge(limit: $0) }, details.retryAfter.map { .busy(retryAfter: $0) },
             details.id.map { .notFound(id: $0) }, details.id.map { .unreadable(id: $0) },
             .interfaceNotFound(details.interface ?? ""), .methodNotFound(details.method ?? ""),
-            .methodNotImplemented(details.method ?? ""), .invalidParameter(details.parameter ?? ""),
-            .noSpace, .denied, .permissionDenied, .expectedMore,
+            .invalidParameter(details.parameter ?? ""), .noSpace, .denied, .expectedMore,
         ]
     }
 
@@ -114,9 +110,7 @@ extension CollectorError {
         case .denied: ("org.issued.Collector.Denied", ErrorDetails())
         case .interfaceNotFound(let name): ("org.varlink.service.InterfaceNotFound", ErrorDetails(interface: name))
         case .methodNotFound(let name): ("org.varlink.service.MethodNotFound", ErrorDetails(method: name))
-        case .methodNotImplemented(let name): ("org.varlink.service.MethodNotImplemented", ErrorDetails(method: name))
         case .invalidParameter(let name): ("org.varlink.service.InvalidParameter", ErrorDetails(parameter: name))
-        case .permissionDenied: ("org.varlink.service.PermissionDenied", ErrorDetails())
         case .expectedMore: ("org.varlink.service.ExpectedMore", ErrorDetails())
         case .unknown(let name, _): (name, ErrorDetails())
         }

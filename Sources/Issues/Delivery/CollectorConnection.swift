@@ -321,7 +321,7 @@ extension IssueDeliveryError {
             case .disabled: .disabled
             case .unusablePath, .unreachable, .untrusted, .closed: .unreachable
             case .refused(.notFound): .notFound
-            case .refused(.denied), .refused(.permissionDenied): .denied
+            case .refused(.denied): .denied
             case .refused: .refused
             case .timedOut: .timedOut
             case .malformed: .malformed

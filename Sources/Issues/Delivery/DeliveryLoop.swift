@@ -185,19 +185,19 @@ struct DeliveryLoop: ~Copyable {
 enum ReportResult {
     case receipts([RecordReceipt])
     case later(Duration?)
-    case tooLarge(limit: Int?)
+    case tooLarge(limit: Int)
     case refused(String)
     case malformed
 
     init(_ reply: VarlinkReply) {
-        switch CollectorError(reply) {
+        let error = CollectorError(reply)
+        switch error {
         case nil: self = (try? ReportReply(json: reply.parameters)).map { .receipts($0.receipts) } ?? .malformed
         case .tooLarge(let limit): self = .tooLarge(limit: limit)
         case .busy(let delay): self = .later(delay)
-        case .invalidRecord, .invalidFilter, .invalidParameter, .denied, .permissionDenied, .expectedMore, .notFound,
-            .unreadable:
-            self = .refused(CollectorError(reply)?.description ?? "")
-        case .noSpace, .interfaceNotFound, .methodNotFound, .methodNotImplemented, .unknown:
+        case .invalidRecord, .invalidFilter, .invalidParameter, .denied, .expectedMore, .notFound, .unreadable:
+            self = .refused(error?.description ?? "")
+        case .noSpace, .interfaceNotFound, .methodNotFound, .unknown:
             // The daemon may accept the call once it has disk space or was replaced with another version.
             self = .later(nil)
         }

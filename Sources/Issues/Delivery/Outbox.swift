@@ -295,13 +295,13 @@ extension Outbox {
     /// Records that the oldest unanswered call has more bytes or more records than the daemon allows.
     ///
     /// - Parameters:
-    ///   - limit: The daemon's limit, a number of bytes or of records. Nil if unknown.
+    ///   - limit: The daemon's limit, a number of bytes or of records.
     ///   - now: The current time.
     /// - Returns: The issues that leave the outbox. Empty if the call was split into two; nil if no call is unanswered.
-    package mutating func refusedAsTooLarge(limit: Int?, at now: KernelInstant) -> [Entry]? {
+    package mutating func refusedAsTooLarge(limit: Int, at now: KernelInstant) -> [Entry]? {
         guard let index = oldestUnanswered else { return nil }
         // A small limit is a number of records, not of bytes: splitting the call is enough.
-        if let limit, limit >= 4096 { limits.callBytes = min(limits.callBytes, limit) }
+        if limit >= 4096 { limits.callBytes = min(limits.callBytes, limit) }
         guard calls[index].entries.count > 1 else { return refusedPermanently(at: now) }
         answerArrived(at: now)
         splitCall(at: index)

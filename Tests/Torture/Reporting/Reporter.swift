@@ -179,8 +179,7 @@ struct Reporter {
         switch error {
         case .busy, .noSpace: break
         case .invalidRecord, .invalidFilter, .tooLarge, .notFound, .unreadable, .denied, .interfaceNotFound,
-            .methodNotFound,
-            .methodNotImplemented, .invalidParameter, .permissionDenied, .expectedMore, .unknown:
+            .methodNotFound, .invalidParameter, .expectedMore, .unknown:
             pool.oracle.complain("reporter \(number) was answered: \(error)")
         }
         pool.countRefusal()
