@@ -78,7 +78,7 @@ extension ClickHouseFormat {
         guard let exception = exception(of: response) else {
             guard isSuccess, !isOfClickHouse(response) else { return nil }
             // Any web server may return this status, but only ClickHouse sends its headers.
-            return DeliveryResult(.paused(.notFound), ResponseSummary("\(status): not a response of ClickHouse"))
+            return DeliveryResult(.paused(.notFound), ResponseSummary("\(status): not a response from ClickHouse"))
         }
         // A response with an exception reports a failure even if its status does not.
         let verdict = verdict(of: exception) ?? DeliveryVerdict(status: isSuccess ? 500 : status)

@@ -90,7 +90,7 @@ extension ElasticsearchFormat {
             if response.isTruncated, response.body.first == UInt8(ascii: "{") {
                 return result(.ambiguous(.noAnswer), "the response is too large")
             }
-            return result(.paused(.notFound), "not a response of Elasticsearch or OpenSearch")
+            return result(.paused(.notFound), "not a response from Elasticsearch or OpenSearch")
         }
         guard items.count == lines else {
             // The documents may have been stored. Each has an id, so `create` rejects those that the index already has.

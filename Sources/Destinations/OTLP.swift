@@ -56,7 +56,7 @@ extension OTLPFormat {
         guard (200..<300).contains(status) else { return nil }
         guard isFromReceiver(response) else {
             return DeliveryResult(
-                .paused(.notFound), ResponseSummary("\(status): not a response of an OTLP receiver"))
+                .paused(.notFound), ResponseSummary("\(status): not a response from an OTLP receiver"))
         }
         let partial = (try? JSONValue(json: response.body))?["partialSuccess"]
         let rejected = min(integer(partial?["rejectedLogRecords"]) ?? 0, lines)

@@ -148,7 +148,7 @@ package struct StreamClient: ~Copyable, @unchecked Sendable {
             let isTimeout = result == CURLE_AGAIN || ContinuousClock.now >= deadline
             throw HTTPTransferError(
                 code: isCancelled ? .cancelled : isTimeout ? .timeout : .connectionLost,
-                message: "The connection to \(origin) ended during writing", bodyFullySent: sent > 0)
+                message: "The connection to \(origin) ended while data was being sent", bodyFullySent: sent > 0)
         }
     }
 

@@ -292,12 +292,12 @@ extension HTTPTransferError {
             case CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_GOT_NOTHING, CURLE_PARTIAL_FILE, CURLE_SEND_FAIL_REWIND:
                 (.connectionLost, "The connection to \(origin) ended before the response was complete")
             case CURLE_WEIRD_SERVER_REPLY, CURLE_HTTP2, CURLE_HTTP2_STREAM, CURLE_BAD_CONTENT_ENCODING:
-                (.malformedResponse, "The response of \(origin) is not HTTP")
+                (.malformedResponse, "The response from \(origin) is not HTTP")
             case CURLE_UNSUPPORTED_PROTOCOL where exchange.hasBegun:
                 // libcurl's error for a response without a status line.
-                (.malformedResponse, "The response of \(origin) is not HTTP")
+                (.malformedResponse, "The response from \(origin) is not HTTP")
             case CURLE_WRITE_ERROR where exchange.hasOversizedHeaders:
-                (.malformedResponse, "The response of \(origin) has too many headers")
+                (.malformedResponse, "The response from \(origin) has too many headers")
             case CURLE_URL_MALFORMAT, CURLE_UNSUPPORTED_PROTOCOL:
                 (.invalidRequest, "The URL for \(origin) is invalid")
             default:
@@ -308,7 +308,7 @@ extension HTTPTransferError {
 
     private static func tlsMessage(_ result: CURLcode, at origin: HTTPOrigin, verification: Int) -> String {
         guard result == CURLE_PEER_FAILED_VERIFICATION else {
-            return "TLS connection to \(origin) failed: no TLS, or no secure version of it"
+            return "TLS handshake with \(origin) failed: the peer does not use TLS, or only a version before 1.2"
         }
         switch verification {
         case 0, 1:

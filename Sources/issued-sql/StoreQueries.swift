@@ -70,7 +70,7 @@ package final class StoreQueries: SQLDatabase {
                 throw SQLiteError(code: .notADatabase, message: "it is not a database of issued")
             }
             guard version <= Int64(Schema.migrator.newestVersion) else {
-                throw SQLiteError(code: .notADatabase, message: "a newer version of issued created it")
+                throw SQLiteError(code: .notADatabase, message: "it was created by a newer version of issued")
             }
             // Loads the schema. Otherwise, SQLite reports an unknown column as a change of the schema.
             _ = try connection.first("SELECT count(*) FROM sqlite_schema") { $0.int64(0) }

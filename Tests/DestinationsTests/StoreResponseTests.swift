@@ -87,7 +87,7 @@ struct StoreResponseTests {
     func otherServer(body: String) throws {
         let answer = try result(ElasticsearchFormat.self, 200, body)
         #expect(answer.verdict == .paused(.notFound))
-        #expect(answer.summary.text == "200: not a response of Elasticsearch or OpenSearch")
+        #expect(answer.summary.text == "200: not a response from Elasticsearch or OpenSearch")
     }
 
     @Test("Elasticsearch: a response with too few items, or that is too long, does not show what was stored")

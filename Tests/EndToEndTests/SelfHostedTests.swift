@@ -144,7 +144,7 @@ struct SelfHostedTests {
             try await eventually("it is paused") { try client.destination().reason == "not_found" }
             let destination = try client.destination()
             #expect(destination.ledger.pending == 1)
-            #expect(destination.lastAnswer?.contains(": not a response of ") == true)
+            #expect(destination.lastAnswer?.contains(": not a response from ") == true)
             #expect(!daemon.log.contains("It works"))
         }
     }

@@ -39,8 +39,8 @@ struct TLSFaultTests {
             ("tls_expired", "tls", "has expired"),
             ("tls_not_yet_valid", "tls", "is not valid yet"),
             ("tls_wrong_host", "tls", "is for another host name"),
-            ("tls_old", "tls", "no TLS, or no secure version of it"),
-            ("tls_plaintext", "tls", "no TLS, or no secure version of it"),
+            ("tls_old", "tls", "the peer does not use TLS, or only a version before 1.2"),
+            ("tls_plaintext", "tls", "the peer does not use TLS, or only a version before 1.2"),
             ("tls_stall", "timeout", "timed out"),
         ])
     func failsClosed(fault: String, reason: String, message: String) async throws {
@@ -85,7 +85,8 @@ struct TLSFaultTests {
             }
             let ids = try client.report("A secret")
             try await eventually("the status has the reason") {
-                try client.destination().lastAnswer?.contains("no TLS, or no secure version of it") == true
+                try client.destination().lastAnswer?.contains("the peer does not use TLS, or only a version before 1.2")
+                    == true
             }
             #expect(listener.requests.isEmpty)
             #expect(try client.destination().ledger.pending == 1)

@@ -466,7 +466,7 @@ struct DoctorTests {
             outcome.output == """
                 disk    ok
                 ledger  problem: the ledger of archive does not balance
-                        fix: report it as a fault of issued, with the output of: issuectl sql 'SELECT * FROM ledger_check'
+                        fix: report it as a bug in issued, with the output of: issuectl sql 'SELECT * FROM ledger_check'
                 token   ok
                 1 problem in 3 checks.
 

@@ -138,7 +138,7 @@ struct ExplainTests {
             outcome.output == """
                 g7  Login of <address> failed
                   Issue        new, critical
-                  Application  shop of user 1000; also of 1001, see --user
+                  Application  shop of user 1000; also run by 1001 (see --user)
                   Fingerprint  f00d
                   Origin       hash of application, domain, code, module, file, function and template (rule 2)
                   Template     Login of <address> failed
@@ -206,7 +206,7 @@ struct ExplainTests {
         let outcome = issuectl(["explain", "--app", "shop", "a b"], .reply(reply))
         #expect(outcome.output.contains("  Application  overflow of user 1000, who has too many new applications\n"))
         let own = issuectl(["explain", "--app", "overflow", "a b"], .reply(reply))
-        #expect(own.output.contains("  Application  overflow of user 1000; also of 1001, see --user\n"))
+        #expect(own.output.contains("  Application  overflow of user 1000; also run by 1001 (see --user)\n"))
     }
 
     @Test("Readers, too, may ask for the applications of other users")

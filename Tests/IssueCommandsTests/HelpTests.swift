@@ -110,8 +110,8 @@ struct HelpTests {
                       --timeout TIME         Maximum time to send each batch of records, with
                                              retries (default 10s)
                       --spool                Save records that the daemon does not accept in
-                                             time; your next issuectl or reporting program sends
-                                             them
+                                             time; the next issuectl command or reporting
+                                             program that you run sends them
                       --id KEY               Store nothing twice in a retry with the same KEY
                   -q, --quiet                Do not print the ids of stored records
                   -s, --stderr               Also print each message to standard error

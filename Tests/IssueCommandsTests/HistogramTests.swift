@@ -42,7 +42,8 @@ struct HistogramTests {
                 Output:
                       --bucket SPAN         Bucket size in whole minutes, such as 5min, 1h or 1d
                                             (default: depends on the time range)
-                      --by WHAT             Count by total (default), severity, app or group
+                      --by WHAT             Show one total (default), or counts by severity, app
+                                            or group
 
                 Common options:
                       --socket PATH         The daemon's socket (default: ISSUED_SOCKET or a

@@ -295,7 +295,7 @@ struct ReportTests {
         #expect(outcome.output == "")
         #expect(
             outcome.errors == """
-                issuectl: saved the reports in /unsent for the next issuectl or reporting program to send: \
+                issuectl: saved the reports in /unsent for the next issuectl command or reporting program that you run to send: \
                 the daemon did not reply in time: try again
 
                 """)

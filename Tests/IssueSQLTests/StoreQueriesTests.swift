@@ -192,7 +192,7 @@ struct StoreQueriesTests {
             try writer.execute("PRAGMA user_version = 1000")
             #expect(
                 failure { try StoreQueries(path: path) }?.message
-                    == "cannot use \(path): a newer version of issued created it")
+                    == "cannot use \(path): it was created by a newer version of issued")
         }
     }
 

@@ -305,7 +305,8 @@ extension DoctorCheck {
             switch fault.kind {
             case .configuration, .notifier, .restart, .credential, .ledger: nil
             case .refusing:
-                DoctorFinding(.problem, fault.text, fix: "issuectl status; free disk space, or fix the file's rights")
+                DoctorFinding(
+                    .problem, fault.text, fix: "issuectl status; free disk space, or fix the file's permissions")
             case .keepFree:
                 DoctorFinding(
                     .warning, fault.text,
@@ -320,7 +321,7 @@ extension DoctorCheck {
             case .damagedBlocks:
                 DoctorFinding(
                     .problem, fault.text,
-                    fix: "journalctl --dmesg shows faults of the disk. All other records are intact; older "
+                    fix: "journalctl --dmesg shows disk errors. All other records are intact; older "
                         + "backups may have the damaged ones (Operations.md, A block is damaged)")
             case nil:
                 DoctorFinding(
@@ -332,7 +333,7 @@ extension DoctorCheck {
     private static func ledger(_ facts: DoctorFacts) -> [DoctorFinding]? {
         guard let daemon = facts.daemon, visibleFaults(facts) != nil else { return nil }
         let faults = daemon.store.faultsByKind.filter { $0.kind == .ledger }.map(\.text)
-        let fix = "report it as a fault of issued, with the output of: issuectl sql 'SELECT * FROM ledger_check'"
+        let fix = "report it as a bug in issued, with the output of: issuectl sql 'SELECT * FROM ledger_check'"
         let unnamed = daemon.destinations.filter { destination in
             !destination.balances && !faults.contains { $0.contains(" \(destination.name) ") }
         }
@@ -504,7 +505,7 @@ struct SQLiteRelease: Comparable {
         Fault(
             first: "3.7.0", fixed: "3.51.3", branches: [("3.44.0", "3.44.6"), ("3.50.0", "3.50.7")], severity: .note,
             description:
-                "the WAL-reset fault can damage a database that several connections write to at the same time. "
+                "the WAL-reset bug can damage a database that several connections write to at the same time. "
                 + "issued writes with one connection only",
             fix: "let no other program write to the database (issuectl sql only reads); upgrade libsqlite3 if you can"),
         Fault(

@@ -345,7 +345,7 @@ enum ForecastText {
             return "\(forecast.app) of user \(context.user(forecast.user)), who has too many new applications"
         }
         let others = forecast.otherUsers.map { context.user($0) }.joined(separator: ", ")
-        let hint = others.isEmpty ? "" : "; also of \(others), see --user"
+        let hint = others.isEmpty ? "" : "; also run by \(others) (see --user)"
         return "\(forecast.app.isEmpty ? "(none)" : forecast.app) of user \(context.user(forecast.user))\(hint)"
     }
 

@@ -10,7 +10,7 @@ struct HistogramCommand: Command {
         "Bucket size in whole minutes, such as 5min, 1h or 1d (default: depends on the time range)")
     static let by = OptionSpecification(
         "by", value: "WHAT", from: .words(HistogramDimension.allCases.map(\.rawValue)),
-        "Count by total (default), severity, app or group")
+        "Show one total (default), or counts by severity, app or group")
 
     static let specification = CommandSpecification(
         name: "histogram", summary: "Show record counts over time",

@@ -11,7 +11,8 @@ struct ReportCommand: Command {
         "timeout", value: "TIME", "Maximum time to send each batch of records, with retries (default 10s)")
     static let spool = OptionSpecification(
         "spool",
-        "Save records that the daemon does not accept in time; your next issuectl or reporting program sends them")
+        "Save records that the daemon does not accept in time; the next issuectl command or reporting program that you "
+            + "run sends them")
     static let id = OptionSpecification(
         "id", value: "KEY", "Store nothing twice in a retry with the same KEY")
     static let standardError = OptionSpecification("stderr", short: "s", "Also print each message to standard error")

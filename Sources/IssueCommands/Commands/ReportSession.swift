@@ -259,7 +259,8 @@ struct ReportSession {
             let what = entries.contains { $0.line != nil } ? "the reports" : "the report"
             let why = CommandFailure(error).message ?? ""
             context.warn(
-                "saved \(what) in \(folder) for the next issuectl or reporting program to send: \(why)")
+                "saved \(what) in \(folder) for the next issuectl command or reporting program that you run to send: "
+                    + why)
         }
     }
 

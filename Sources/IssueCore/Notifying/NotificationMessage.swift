@@ -119,7 +119,7 @@ extension NotificationMessage {
         }
         for other in others {
             let source = other.isOfDaemon ? "the daemon" : other.uid.map { "user \($0)" } ?? "other users"
-            lines.append("and \(other.count) more of \(source)")
+            lines.append("and \(other.count) more from \(source)")
         }
         return lines
     }

@@ -170,8 +170,8 @@ extension MetricFamily {
         MetricFamily(
             "destination_oldest_pending_time", in: .seconds,
             help:
-                "When the oldest pending record or correction was received, in seconds since 1970; absent if "
-                + "there is none."
+                "When the oldest pending record was received or the oldest pending correction was made, in seconds "
+                + "since 1970; absent if there is none."
         ) {
             // The records of a removed destination are not late, because they are not sent.
             $0.destinations { destination in

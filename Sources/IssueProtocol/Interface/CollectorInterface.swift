@@ -91,7 +91,7 @@ package enum CollectorInterface {
         )
 
         # new: the first record of a group came after the last declared deployment of its application. gone: its last
-        # record came between the last two declared deployments.
+        # record came between the last two declared deployments, or before the only one.
         type DeploymentChange (new, gone)
 
         # All members that are given must match; a list matches if one of its elements does. severity: this severity and
@@ -213,7 +213,7 @@ package enum CollectorInterface {
         # groups whose titles match template are merged into group, also new ones.
         type CorrectionKind (merge, split, rule)
 
-        # A change of the grouping that a user (author) has made. hits: the number of series that it has moved since then.
+        # A change of the grouping that a user (author) has made. hits: the number of new series to which it has applied.
         type Correction (
           id: int, kind: CorrectionKind, group: string, other: ?string, app: string, uid: int, template: ?string,
           field: ?SplitField, author: int, at: string, reason: ?string, hits: int
@@ -300,7 +300,7 @@ package enum CollectorInterface {
         )
 
         # Returns at most 200 limits: first those that held back most, then those with the least left. others: the number of
-        # further limits. others_held: how many records these have held back. since: when counting began, at most 24 hours ago.
+        # further limits. others_held: the sum of held of these. since: when counting began, at most 24 hours ago.
         method Limits() -> (limits: []Limit, others: ?int, others_held: ?int, since: string)
 
         # Returns what is stored, and which records retention removes next: its rules in the order in which they remove records.
@@ -318,9 +318,9 @@ package enum CollectorInterface {
         # Lists dead letters, newest first. With lines, each includes the line that was to be sent.
         method DeadLetters(destination: ?string, records: ?[]string, lines: ?bool, limit: ?int, after: ?string) -> (dead_letters: []DeadLetter, next: ?string)
 
-        # Makes dead letters pending again. If one of the records has no dead letter, replies with NotFound and changes
-        # nothing. left: how many remain dead letters because their record cannot be read or their destination is no
-        # longer configured.
+        # Makes dead letters pending again. If one of the ids has no dead letter, replies with NotFound and changes
+        # nothing. left: how many remain dead letters because their record or summary is gone or unreadable, or because their
+        # destination is no longer configured.
         method Requeue(destination: ?string, records: ?[]string) -> (count: int, left: int)
 
         # Waits until the record has a fate other than pending, or until the timeout.

@@ -122,7 +122,7 @@ enum RedactionHook {
     @TaskLocal private static var isRunning = false
 
     /// The message of an issue that a rule itself reports. Its other texts are removed.
-    private static let omitted = "An issue that a rule of redaction has reported"
+    private static let omitted = "Issue reported by a redaction rule (text omitted)"
 
     /// Returns a text with its secret values replaced, or ``omitted`` if a rule is running already.
     static func text(_ text: String) -> String {

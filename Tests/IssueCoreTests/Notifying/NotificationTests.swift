@@ -265,7 +265,7 @@ struct NotificationQueueTests {
         var message = NotificationMessage(
             id: "m", notifier: "n", host: "web1", at: at, attempt: 1, mayBeRepetition: false)
         (message.counts, message.others) = (digest.counts, digest.others)
-        #expect(message.lines == ["and 4 more of the daemon"])
+        #expect(message.lines == ["and 4 more from the daemon"])
     }
 
     static let outcomes: [(verdict: DeliveryVerdict, attempts: Int, age: Int64, outcome: NotificationOutcome)] = [
@@ -365,7 +365,7 @@ struct NotificationTextTests {
         #expect(found.lines.first == "Store fault: No space")
         #expect(found.lines.last == "New issue in shop 2.4.0: Order failed (g1)")
         found.others = [.init(uid: 1000, count: 7), .init(uid: nil, count: 2)]
-        #expect(found.lines.suffix(2) == ["and 7 more of user 1000", "and 2 more of other users"])
+        #expect(found.lines.suffix(2) == ["and 7 more from user 1000", "and 2 more from other users"])
         #expect(message([item(), item()]).title == "2 new issues on web1")
         #expect(message([item(.regressed), item()]).title == "1 regressed, 1 new issue on web1")
     }
