@@ -44,7 +44,7 @@ struct HealthTests {
         #expect(code("--degraded-after", "2h", "--failing-after", "2h") == 0)
         #expect(code("--degraded-after", "2h", "--failing-after", "1h") == 64)
         #expect(code("--degraded-after", "7h") == 64)
-        #expect(code("--failing-after", "10min") == 64)
+        #expect(code("--failing-after", "10min") == 2)
     }
 
     @Test("A destination that has accepted nothing since its last dead letter is degraded")

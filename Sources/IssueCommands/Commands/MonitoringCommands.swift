@@ -34,9 +34,12 @@ struct HealthCommand: Command {
 
     init(_ arguments: ParsedArguments, at now: IssueTimestamp) throws(UsageError) {
         if let age = try arguments.duration(Self.degradedAge) { thresholds.degradedAge = age }
-        if let age = try arguments.duration(Self.failingAge) { thresholds.failingAge = age }
+        if let age = try arguments.duration(Self.failingAge) {
+            thresholds.failingAge = age
+            if !arguments.has(Self.degradedAge) { thresholds.degradedAge = min(thresholds.degradedAge, age) }
+        }
         if thresholds.degradedAge > thresholds.failingAge {
-            throw UsageError("--degraded-after (default 15min) must not be longer than --failing-after (default 6h)")
+            throw UsageError("--degraded-after must not be longer than --failing-after (default 6h)")
         }
         timeout = try arguments.duration(CommonOptions.shortTimeout) ?? .seconds(5)
     }
