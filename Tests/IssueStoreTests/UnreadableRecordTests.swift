@@ -392,6 +392,7 @@ struct UnreadableRecordTests {
                 try fixture.configure()
                 #expect(try fixture.ledger.pending == 30)
                 #expect(try fixture.ledger.expired == 10)
+                #expect(try fixture.reader.figures(viewer: .everything).ledgers[0].lastExpired == nil)
                 try fixture.expectBalance()
             }
             try fixture.settle(try #require(try fixture.reader.unansweredBatch(of: fixture.destination)))
@@ -416,6 +417,7 @@ struct UnreadableRecordTests {
             try fixture.sendAll()
             #expect(try fixture.ledger.pending == 0)
             #expect(try fixture.ledger.expired == 10)
+            #expect(try fixture.reader.figures(viewer: .everything).ledgers[0].lastExpired == nil)
             try fixture.expectBalance()
         }
     }

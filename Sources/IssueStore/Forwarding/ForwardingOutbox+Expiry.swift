@@ -140,10 +140,10 @@ extension ForwardingOutbox {
             for line in lines {
                 let known = counted[line.account] ?? LedgerChanges.Sum()
                 guard line.records > known.records else { continue }
-                ledger.moved(
+                ledger.expiredUnreadable(
                     LedgerChanges.Sum(
                         records: line.records - known.records, occurrences: max(0, line.occurrences - known.occurrences)
-                    ), account: line.account, destination: destination.id, from: .pending, to: .expired)
+                    ), account: line.account, destination: destination.id)
             }
         }
         try ledger.write(on: connection)

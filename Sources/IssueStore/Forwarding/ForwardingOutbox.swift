@@ -122,9 +122,9 @@ struct ForwardingOutbox {
             let isUnreadable = unreadable.contains(record.row)
             if gone.contains(record.row), settlement.left.contains(line) {
                 guard isUnreadable else { continue }
-                ledger.moved(
+                ledger.expiredUnreadable(
                     LedgerChanges.Sum(records: 1, occurrences: record.count), account: record.account,
-                    destination: destination, from: .pending, to: .expired)
+                    destination: destination)
                 continue
             }
             let arrived: IssueFate.Outcome = settlement.outcome.isConfirmed ? .delivered : .unconfirmed

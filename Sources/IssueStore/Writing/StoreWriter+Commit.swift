@@ -336,10 +336,11 @@ struct LedgerChanges {
         shift(sum, account: account, destination: destination, from: from, to: to)
     }
 
-    /// Moves an unreadable record from `pending` to `expired`. Its number of occurrences is unknown, so only one is
-    /// moved. `ForwardingOutbox.expireRemainingOccurrences` moves the others.
-    mutating func expiredUnreadable(account: AccountID, destination: Int64) {
-        let sum = Sum(records: 1, occurrences: 1)
+    /// Moves unreadable records from `pending` to `expired`. By default, moves one record and one occurrence, because
+    /// the number of its occurrences is unknown. `ForwardingOutbox.expireRemainingOccurrences` moves the others.
+    mutating func expiredUnreadable(
+        _ sum: Sum = Sum(records: 1, occurrences: 1), account: AccountID, destination: Int64
+    ) {
         shift(sum, account: account, destination: destination, from: .pending, to: .expired)
     }
 
