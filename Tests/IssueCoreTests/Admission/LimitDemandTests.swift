@@ -271,6 +271,16 @@ struct LimitDemandTests {
         #expect(reply.limits.first?.held == 299)
         #expect(reply.others == 102)
         #expect(reply.othersHeld == (0..<100).reduce(7, +))
+        // Overflows of a user are part of the entry for all users.
+        var history = OverflowHistory()
+        for uid: UInt32 in 0..<210 {
+            history.add(CardinalityOverflow(uid: uid, kind: .issues), LimitSettings(), at: at(100))
+        }
+        let overflows = history.statuses(LimitSettings(), at: at(200))
+        #expect(LimitsReply(sorting: overflows, unlisted: 0, since: .epoch).others == 14)
+        #expect(LimitsReply(sorting: overflows, unlisted: 0, since: .epoch).othersHeld == 0)
+        let own = overflows.filter { $0.uid != nil }
+        #expect(LimitsReply(sorting: own, unlisted: 0, since: .epoch).othersHeld == 10)
         let few = LimitsReply(sorting: [full, empty], unlisted: 0, since: .epoch)
         #expect(few.limits.map(\.name) == ["global_rate", "daily_bytes"])
     }
