@@ -132,7 +132,13 @@ package enum Viewer: Equatable, Sendable {
     static func condition(parameter number: Int) -> String { "(?\(number) IS NULL OR accounts.uid = ?\(number))" }
 
     /// Returns `true` if the viewer may see what belongs to a user. The equivalent of `condition` for values in memory.
-    package func sees(_ user: Int64) -> Bool { uid == nil || user == uid }
+    package func sees(_ user: Int64) -> Bool {
+        switch self {
+        case .everything: true
+        case .user(let uid): user == uid
+        case .nothing: false
+        }
+    }
 
     /// Returns the part of a destination's response that this viewer may see.
     ///

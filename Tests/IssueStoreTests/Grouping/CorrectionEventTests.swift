@@ -184,6 +184,11 @@ struct CorrectionEventTests {
             _ = try writer.merge([ids[1]], into: ids[0], by: author(store))
             let madeAt = store.wall
             #expect(try figures().corrections == 1)
+            // Of an account that no longer exists.
+            try store.shell().execute("UPDATE correction_events SET account = account + 100")
+            #expect(try figures().corrections == 1)
+            #expect(try figures(.nothing).corrections == 0)
+            try store.shell().execute("UPDATE correction_events SET account = account - 100")
             try tell(destination, store, writer)
             #expect(try figures().corrections == 1)
             #expect(try figures().oldestPending == madeAt)
