@@ -32,7 +32,7 @@ struct RangeAudit {
             (id: $0.int64(0), first: $0.id(1, as: RowID.self), last: $0.id(2, as: RowID.self), records: $0.int64(3))
         }
         var faults: [String] = []
-        let counted = try connection.number("\(StoreReader.recordCount)")
+        let counted = try StoreReader.recordCount(on: connection)
         let existing = try connection.number("SELECT count(*) FROM main.records")
         if counted != existing { faults.append("\(existing) records are counted as \(counted)") }
         var end: RowID = 0

@@ -143,6 +143,23 @@ struct UnreadableRecordTests {
         }
     }
 
+    @Test("Corrupt numbers of records in blocks prevent neither counting the records nor removing the range")
+    func wrongCounts() throws {
+        try TemporaryStore.with { store in
+            let fixture = try Fixture(store)
+            try fixture.report(calls: 4)
+            try store.shell().execute("UPDATE blocks SET records = 9223372036854775807")
+            try fixture.restart()
+            #expect(try StoreReader.recordCount(on: store.shell()) == 40)
+            try store.shell().execute("DELETE FROM ranges WHERE first_id > 20")
+            #expect(try StoreReader.recordCount(on: store.shell()) == 20 + 2 * Int64(BlockFormat.maxRecords))
+            let range = RetentionSnapshot.ClosedRange(
+                id: 1, firstID: 1, lastID: 20, newest: RecordLogInstant(milliseconds: 0), hasBatchInFlight: false)
+            while try !fixture.writer.forget(range).isDone {}
+            #expect(try store.shell().numbers("SELECT first_id FROM blocks") == [21, 31])
+        }
+    }
+
     @Test("A damaged block is noted once, and remembered until it is removed or readable again")
     func remembered() throws {
         try TemporaryStore.with { store in

@@ -74,9 +74,9 @@ package final class BlockLog {
         // the range or earlier.
         let count = try connection.integer(
             """
-            SELECT coalesce(sum(records), 0) FROM blocks WHERE first_id BETWEEN ?1 AND ?2 AND (last_id <= ?2
+            SELECT coalesce(sum(min(max(records, 0), ?3)), 0) FROM blocks WHERE first_id BETWEEN ?1 AND ?2 AND (last_id <= ?2
                 OR (SELECT min(next.first_id) - 1 FROM blocks AS next WHERE next.first_id > blocks.first_id) <= ?2)
-            """, ids.lowerBound, ids.upperBound)
+            """, ids.lowerBound, ids.upperBound, BlockFormat.maxRecords)
         try connection.run(
             """
             DELETE FROM blocks WHERE first_id BETWEEN ?1 AND ?2 AND (last_id <= ?2

@@ -1,6 +1,6 @@
 import IssueCore
 package import IssueProtocol
-import SQLiteKit
+package import SQLiteKit
 
 extension StoreReader {
     /// The version of the SQLite library, such as `3.40.1`.
@@ -56,7 +56,7 @@ extension StoreReader {
         figures.oldest = try connection.first("SELECT received_at FROM records ORDER BY id LIMIT 1") {
             $0.time(0)
         }
-        figures.records = try connection.integer(Self.recordCount)
+        figures.records = try Self.recordCount(on: connection)
         figures.faults = try ledgerFaults()
         figures.groups = try groupCounts()
         var ledgers: [Int64: [Int64: Ledger]] = [:]
@@ -90,17 +90,16 @@ extension StoreReader {
         return figures
     }
 
-    /// Selects the number of records. Closed ranges and blocks store their numbers of records, so no block is decoded
-    /// unless it contains records of both the last closed range and the open one. In an intact database, none does.
-    package static let recordCount: StaticString = """
-        WITH closed (last_id, records) AS (SELECT coalesce(max(last_id), 0), coalesce(sum(records), 0) FROM ranges),
-            next (id) AS (SELECT min(first_id) FROM blocks WHERE first_id > (SELECT last_id FROM closed))
-        SELECT (SELECT records FROM closed)
-             + (SELECT coalesce(sum(records), 0) FROM blocks WHERE first_id > (SELECT last_id FROM closed))
-             + (SELECT count(*) FROM records
-                WHERE id > (SELECT last_id FROM closed)
-                    AND id < coalesce((SELECT id FROM next), 9223372036854775807))
-        """
+    /// Returns the number of records. Closed ranges and blocks store their numbers of records, so no block is decoded.
+    package static func recordCount(on connection: DatabaseConnection) throws(SQLiteError) -> Int64 {
+        try connection.integer(
+            """
+            SELECT coalesce(sum(records), 0)
+                 + (SELECT coalesce(sum(min(max(records, 0), ?1)), 0) FROM blocks
+                    WHERE first_id > (SELECT coalesce(max(last_id), 0) FROM ranges))
+            FROM ranges
+            """, BlockFormat.maxRecords)
+    }
 
     /// Returns at most ten messages about ledgers that do not balance: the sum over all fates is not the number of
     /// received records or occurrences, or a count is negative.

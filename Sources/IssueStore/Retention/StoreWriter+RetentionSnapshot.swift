@@ -285,7 +285,7 @@ extension StoreReader {
             usage.usedBytes = try connection.pragma("page_count") * pageSize - usage.spareBytes
             usage.freeBytes = freeBytes
             usage.excessWALBytes = connection.excessWALBytes(retention.disk)
-            usage.records = try connection.integer(Self.recordCount)
+            usage.records = try Self.recordCount(on: connection)
             usage.oldest = try connection.first("SELECT received_at FROM records ORDER BY id LIMIT 1") {
                 $0.time(0)
             }
