@@ -160,6 +160,26 @@ struct UnreadableRecordTests {
         }
     }
 
+    @Test("A damaged block in no posting list is found even if its last id covers a damaged block in a posting list")
+    func unlistedWrongLastID() throws {
+        try TemporaryStore.with { store in
+            let fixture = try Fixture(store)
+            try fixture.report(calls: 1)
+            try fixture.damage(1)
+            try fixture.restart()
+            // The range is closed.
+            try fixture.report(calls: 1)
+            #expect(try store.shell().number("SELECT sum(records) FROM postings") == 10)
+            try fixture.damage(11)
+            try store.shell().execute("UPDATE blocks SET last_id = 20 WHERE first_id = 1")
+            for first: RowID in [1, 11] {
+                #expect(try fixture.writer.note(DamagedBlock(rows: first...(first + 9), records: 10)))
+            }
+            let found = try #require(try store.reader().unlistedDamagedBlocks(above: .min))
+            #expect(found.blocks == [DamagedBlock(rows: 1...10, records: 10)])
+        }
+    }
+
     @Test("A damaged block is noted once, and remembered until it is removed or readable again")
     func remembered() throws {
         try TemporaryStore.with { store in

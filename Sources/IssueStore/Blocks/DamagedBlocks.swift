@@ -106,18 +106,16 @@ extension StoreReader {
         try snapshot {
             let known = try connection.all(
                 """
-                SELECT first_id, last_id, records FROM damaged_blocks JOIN blocks USING (first_id)
+                SELECT first_id FROM damaged_blocks JOIN blocks USING (first_id)
                 WHERE first_id > ?1 ORDER BY first_id LIMIT ?2
                 """, row, limit
-            ) { (first: $0.id(0, as: RowID.self), last: $0.id(1, as: RowID.self), records: $0.int64(2)) }
-            let unlisted = try known.compactMap { block -> DamagedBlock? in
-                if try blocks.isReadable(block.first) { return nil }
-                let rows = block.first...max(block.first, block.last)
-                let records = DamagedBlock.records(in: block.records)
-                let listed = try outbox.accounts(ofUnreadable: [rows]).count
-                return Int64(listed) < records ? DamagedBlock(rows: rows, records: records) : nil
+            ) { $0.id(0, as: RowID.self) }
+            let unlisted = try known.compactMap { first -> DamagedBlock? in
+                guard try !blocks.isReadable(first), let block = blocks.skipped[first] else { return nil }
+                let listed = try outbox.accounts(ofUnreadable: [block.rows]).count
+                return Int64(listed) < block.records ? block : nil
             }
-            return known.last.map { (unlisted, $0.first) }
+            return known.last.map { (unlisted, $0) }
         }
     }
 
