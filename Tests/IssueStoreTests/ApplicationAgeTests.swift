@@ -72,7 +72,7 @@ struct ApplicationAgeTests {
                 try writer.settle(
                     BatchSettlement(
                         batch: batch,
-                        outcome: BatchOutcome(delivered: [], dead: [], maybeDuplicate: false, requests: 1), attempts: 1,
+                        outcome: BatchOutcome(delivered: [], dead: []), attempts: 1,
                         answer: nil, deadLines: [:], at: store.wall, state: DestinationRow.State()),
                     destination: destination)
                 return

@@ -54,7 +54,7 @@ struct BatchTests {
                 batch: batch,
                 outcome: BatchOutcome(
                     delivered: [], dead: dead.sorted { $0.key < $1.key }.map { .init(line: $0.key, reason: $0.value) },
-                    maybeDuplicate: maybeDuplicate, requests: 2),
+                    possibleDuplicates: maybeDuplicate ? 1 : 0),
                 attempts: 2, answer: "200 OK", deadLines: dead.reduce(into: [:]) { $0[$1.key] = Array("line".utf8) },
                 at: store.wall, state: DestinationRow.State())
         }
@@ -231,7 +231,7 @@ struct BatchTests {
             #expect(found == stored)
             let writer = try store.writer()
             _ = try writer.configure([.init(name: "d", kind: "k", takesBacklog: false)], at: store.wall)
-            let outcome = BatchOutcome(delivered: [0..<4], dead: [], maybeDuplicate: true, requests: 1)
+            let outcome = BatchOutcome(delivered: [0..<4], dead: [], possibleDuplicates: 1)
             try writer.settle(
                 BatchSettlement(
                     batch: found, outcome: outcome, attempts: 1, answer: nil, deadLines: [:], at: store.wall,

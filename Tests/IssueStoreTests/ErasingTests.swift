@@ -295,8 +295,7 @@ struct ErasingTests {
                 BatchSettlement(
                     batch: batch,
                     outcome: BatchOutcome(
-                        delivered: [], dead: dead.map { .init(line: $0, reason: .refused) }, maybeDuplicate: false,
-                        requests: 1),
+                        delivered: [], dead: dead.map { .init(line: $0, reason: .refused) }),
                     attempts: 1, answer: nil,
                     deadLines: Dictionary(uniqueKeysWithValues: dead.map { ($0, Array(line.utf8)) }), at: store.wall,
                     state: DestinationRow.State()),

@@ -266,7 +266,7 @@ struct FairRetentionTests {
             // Later the response shows that they were delivered.
             try fixture.writer.settle(
                 BatchSettlement(
-                    batch: stored, outcome: BatchOutcome(delivered: [], dead: [], maybeDuplicate: false, requests: 1),
+                    batch: stored, outcome: BatchOutcome(delivered: [], dead: []),
                     attempts: 1, answer: nil, deadLines: [:], at: store.wall, state: DestinationRow.State()),
                 destination: fixture.destination)
             try fixture.expectConsistentCounts()

@@ -135,8 +135,8 @@ final class OutboxDriver {
             BatchSettlement(
                 batch: batch,
                 outcome: BatchOutcome(
-                    delivered: [], dead: dead.map { .init(line: $0, reason: .refused) }, maybeDuplicate: false,
-                    isConfirmed: isConfirmed, requests: 1),
+                    delivered: [], dead: dead.map { .init(line: $0, reason: .refused) },
+                    isConfirmed: isConfirmed),
                 attempts: 1, answer: "answer", deadLines: Dictionary(uniqueKeysWithValues: dead.map { ($0, [0x7B]) }),
                 at: store.wall, state: DestinationRow.State()), destination: destination)
     }

@@ -167,7 +167,7 @@ struct OutboxTests {
         BatchSettlement(
             batch: batch,
             outcome: BatchOutcome(
-                delivered: [], dead: dead.map { .init(line: $0, reason: .refused) }, maybeDuplicate: false, requests: 3),
+                delivered: [], dead: dead.map { .init(line: $0, reason: .refused) }),
             attempts: 3, answer: "answer", deadLines: [:], at: store.wall, state: DestinationRow.State())
     }
 

@@ -82,7 +82,7 @@ struct RetentionTests {
 
         func settlement(_ batch: StoredBatch) -> BatchSettlement {
             BatchSettlement(
-                batch: batch, outcome: BatchOutcome(delivered: [], dead: [], maybeDuplicate: false, requests: 1),
+                batch: batch, outcome: BatchOutcome(delivered: [], dead: []),
                 attempts: 1, answer: nil, deadLines: [:], at: store.wall, state: DestinationRow.State())
         }
 

@@ -329,8 +329,7 @@ struct SalvageTests {
                     BatchSettlement(
                         batch: stored,
                         outcome: BatchOutcome(
-                            delivered: [], dead: isOlder ? [] : [.init(line: 1, reason: .refused)],
-                            maybeDuplicate: false, requests: 1),
+                            delivered: [], dead: isOlder ? [] : [.init(line: 1, reason: .refused)]),
                         attempts: 1, answer: nil, deadLines: isOlder ? [:] : [1: [0x7B]], at: store.wall,
                         state: DestinationRow.State()), destination: id)
             }

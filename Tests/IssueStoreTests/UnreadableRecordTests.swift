@@ -79,7 +79,7 @@ struct UnreadableRecordTests {
         func settle(
             _ batch: StoredBatch, dead: Bool = false, left: Set<Int> = [], undecided: Range<Int>? = nil
         ) throws {
-            var outcome = BatchOutcome(delivered: [], dead: [], maybeDuplicate: false, requests: 1)
+            var outcome = BatchOutcome(delivered: [], dead: [])
             if let undecided { outcome.left = LineSet([undecided]) }
             var deadLines: [Int: [UInt8]] = [:]
             if dead {

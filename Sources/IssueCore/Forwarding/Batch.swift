@@ -58,15 +58,13 @@ package struct BatchOutcome: Equatable, Sendable {
     package var dead: [Dead]
     /// Lines without an outcome yet. They continue as a batch of their own.
     package var left = LineSet()
-    /// Whether some of the lines may have been delivered twice.
-    package var maybeDuplicate: Bool
     /// The number of delivered lines that may have been delivered twice, without the lines of removed records.
     package var possibleDuplicates = 0
     /// Whether the delivered lines are known to have arrived, because no response left that open.
     package var isConfirmed = true
-    /// The number of requests made since the batch was stored or loaded.
-    package var requests: Int
 
+    /// Whether some of the lines may have been delivered twice.
+    package var maybeDuplicate: Bool { possibleDuplicates > 0 }
     /// Whether every line was given up.
     package var isRejected: Bool { !dead.isEmpty && delivered.isEmpty && left.isEmpty }
 }
@@ -79,8 +77,8 @@ struct BatchProgress: Sendable {
     var clock: RetryStopwatch
     /// The time at which lines were first refused after the last failure or pause; nil if none were.
     var bisectingSince: MonotonicInstant?
+    /// The number of requests made since the batch was stored or loaded.
     var requests = 0
-    var requestsSinceStored = 0
     /// Lines with a lower index count as sent before, although some may not have been sent yet.
     var sentUpTo = 0
     /// Lines that may have arrived although no response confirmed it.
@@ -137,12 +135,10 @@ struct BatchProgress: Sendable {
         var maybe = unacknowledged
         maybe.formUnion(bisection.repeated)
         let delivered = (bisection.delivered + bisection.skipped).sorted { $0.lowerBound < $1.lowerBound }
-        let possibleDuplicates = maybe.counted(among: LineSet(bisection.delivered)).count
         return BatchOutcome(
             delivered: delivered,
             dead: (bisection.dead + bisection.finallyDead).sorted { $0.line < $1.line }, left: bisection.left,
-            maybeDuplicate: possibleDuplicates > 0, possibleDuplicates: possibleDuplicates, isConfirmed: isConfirmed,
-            requests: requests)
+            possibleDuplicates: maybe.counted(among: LineSet(bisection.delivered)).count, isConfirmed: isConfirmed)
     }
 }
 

@@ -127,7 +127,6 @@ extension Forwarding {
         resent += Int64(sentAgain)
         current.sentUpTo = max(current.sentUpTo, part.range.upperBound)
         current.requests += 1
-        current.requestsSinceStored += 1
         lastRange = part.range
         begun = now
         let isRecent = fullRequestStart.map { $0.duration(to: now) < Self.fullTimeoutInterval } ?? false
@@ -408,7 +407,6 @@ extension Forwarding {
             resent = sentBefore.resent
             current?.sentUpTo = sentBefore.upTo
             current?.requests -= 1
-            current?.requestsSinceStored -= 1
             pacer = pacerBefore
             fullRequestStart = sentBefore.fullRequestStart
             guard let step = current?.bisection.skip() else {
@@ -503,7 +501,7 @@ extension Forwarding {
             return pause(.manyLinesRefused, at: now)
         case .proceed:
             if isStopping { return end() }
-            if let current, current.requestsSinceStored >= Self.maxUnstoredRequests || mayMergeForPriority,
+            if let current, current.requests >= Self.maxUnstoredRequests || mayMergeForPriority,
                 current.bisection.hasPartialOutcome, current.bisection.isMajorityAccepted
             {
                 return settle(then: .sendNext)

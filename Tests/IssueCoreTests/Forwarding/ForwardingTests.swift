@@ -23,7 +23,7 @@ struct ForwardingTests: ForwardingSteps {
         #expect(
             forwarding.answered(answer(.accepted), unit: 0, at: at(6))
                 == .settle(
-                    batch: 1, BatchOutcome(delivered: [0..<3], dead: [], maybeDuplicate: false, requests: 1)))
+                    batch: 1, BatchOutcome(delivered: [0..<3], dead: [])))
         #expect(forwarding.settled(pending(1, since: 5), at: at(6)) == .wait(until: at(10)))
         #expect(forwarding.view.lastAnswer == "an answer")
     }
@@ -104,7 +104,7 @@ struct ForwardingTests: ForwardingSteps {
                 == .settle(
                     batch: 1,
                     BatchOutcome(
-                        delivered: [0..<1, 1..<3], dead: [], maybeDuplicate: true, possibleDuplicates: 3, requests: 3)))
+                        delivered: [0..<1, 1..<3], dead: [], possibleDuplicates: 3)))
         #expect(forwarding.view.resent == 3)
     }
 
@@ -261,8 +261,7 @@ struct ForwardingTests: ForwardingSteps {
                 == .settle(
                     batch: 1,
                     BatchOutcome(
-                        delivered: [0..<1, 1..<11, 11..<31, 31..<71, 71..<100], dead: [], maybeDuplicate: false,
-                        requests: 10)))
+                        delivered: [0..<1, 1..<11, 11..<31, 31..<71, 71..<100], dead: [])))
         #expect(forwarding.view.resent == 500)
     }
 
@@ -325,8 +324,7 @@ struct ForwardingTests: ForwardingSteps {
                     batch: 1,
                     BatchOutcome(
                         delivered: [],
-                        dead: [.init(line: 0, reason: .retriesExpired), .init(line: 1, reason: .retriesExpired)],
-                        maybeDuplicate: false, requests: 4)))
+                        dead: [.init(line: 0, reason: .retriesExpired), .init(line: 1, reason: .retriesExpired)])))
     }
 
     @Test("After a partial response the bad line is found and all others are delivered")
@@ -347,8 +345,8 @@ struct ForwardingTests: ForwardingSteps {
                 == .settle(
                     batch: 1,
                     BatchOutcome(
-                        delivered: [0..<2, 3..<4], dead: [.init(line: 2, reason: .refused)], maybeDuplicate: true,
-                        possibleDuplicates: 3, requests: 4)))
+                        delivered: [0..<2, 3..<4], dead: [.init(line: 2, reason: .refused)],
+                        possibleDuplicates: 3)))
     }
 
     @Test("A batch that is too large is halved, later ones are smaller, and a single line is truncated")
@@ -535,7 +533,7 @@ struct ForwardingTests: ForwardingSteps {
         #expect(
             busy.answered(answer(.accepted), unit: 0, at: at(1))
                 == .settle(
-                    batch: 1, BatchOutcome(delivered: [0..<3], dead: [], maybeDuplicate: false, requests: 1)))
+                    batch: 1, BatchOutcome(delivered: [0..<3], dead: [])))
         #expect(busy.settled(pending(500, since: 0), at: at(1)) == .none)
         #expect(busy.isStopped)
 

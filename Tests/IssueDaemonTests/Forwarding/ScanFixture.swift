@@ -139,7 +139,7 @@ final class ScanFixture {
     }
 
     func settle(_ batch: StoredBatch) throws {
-        let outcome = BatchOutcome(delivered: [], dead: [], maybeDuplicate: false, isConfirmed: true, requests: 1)
+        let outcome = BatchOutcome(delivered: [], dead: [], isConfirmed: true)
         try writer.settle(
             BatchSettlement(
                 batch: batch, outcome: outcome, attempts: 1, answer: "200", deadLines: [:],

@@ -113,7 +113,7 @@ private final class RollbackFixture {
         BatchSettlement(
             batch: batch,
             outcome: BatchOutcome(
-                delivered: [], dead: dead.map { .init(line: $0, reason: .refused) }, maybeDuplicate: false, requests: 1
+                delivered: [], dead: dead.map { .init(line: $0, reason: .refused) }
             ),
             attempts: 1, answer: "200 OK", deadLines: [1: Array("line".utf8)], at: store.wall,
             state: DestinationRow.State())

@@ -203,7 +203,7 @@ struct CorrectionEventTests {
             try writer.settle(
                 BatchSettlement(
                     batch: stored,
-                    outcome: BatchOutcome(delivered: [0..<1], dead: [], maybeDuplicate: false, requests: 1),
+                    outcome: BatchOutcome(delivered: [0..<1], dead: []),
                     attempts: 1, answer: "200", deadLines: [:], at: store.wall, state: DestinationRow.State()),
                 destination: destination)
             #expect(try figures().corrections == 0)
@@ -224,7 +224,7 @@ struct CorrectionEventTests {
                 BatchSettlement(
                     batch: stored,
                     outcome: BatchOutcome(
-                        delivered: [], dead: [.init(line: 0, reason: .refused)], maybeDuplicate: false, requests: 1),
+                        delivered: [], dead: [.init(line: 0, reason: .refused)]),
                     attempts: 1, answer: "400", deadLines: [0: Array("line 1".utf8)], at: store.wall,
                     state: DestinationRow.State()), destination: destination)
             let shell = try store.shell()
