@@ -167,3 +167,15 @@ final class OutboxDriver {
             occurrences: 1)
     }
 }
+
+extension StoreReader {
+    /// Returns the same records as `page`, with the attributes of their series, except those whose series is lost.
+    func walk(after cursor: RowID, limit: Int) throws -> [OutboxRecord] {
+        try snapshot {
+            let page = try page(after: cursor, limit: limit)
+            return try page.steps.compactMap {
+                try info(ofSeries: $0.series, at: $0.row)?.record($0, offset: page.offset)
+            }
+        }
+    }
+}

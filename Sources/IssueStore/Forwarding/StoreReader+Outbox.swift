@@ -75,25 +75,9 @@ extension StoreReader {
         try connection.first(sql, cursor) { $0.time(0) }
     }
 
-    /// Returns the next records after the cursor, except those whose series is lost. The result ends where the range of
-    /// the records ends, where the offset of the record log's clock changes, or where series moved to other groups,
-    /// whichever comes first.
-    ///
-    /// - Parameter limit: The maximum number of records.
-    package func walk(after cursor: RowID, limit: Int) throws -> [OutboxRecord] {
-        try snapshot {
-            let page = try page(after: cursor, limit: limit)
-            var known: [SeriesID: SeriesInfo] = [:]
-            return try page.steps.compactMap { step in
-                let facts = try known[step.series] ?? info(ofSeries: step.series, at: step.row)
-                known[step.series] = facts
-                return facts?.record(step, offset: page.offset)
-            }
-        }
-    }
-
-    /// Returns the same records as `walk`, without the attributes of their series, and also records whose series is
-    /// lost.
+    /// Returns the next records after the cursor, without the attributes of their series. The result ends where the
+    /// range of the records ends, where the offset of the record log's clock changes, or where series moved to other
+    /// groups, whichever comes first.
     ///
     /// - Parameter limit: The maximum number of records.
     package func page(after cursor: RowID, limit: Int) throws -> ScanPage {
