@@ -69,9 +69,6 @@ package struct FairBucket: Equatable, Sendable {
             })
     }
 
-    /// The number of users with outstanding tokens as of `tokens.at`.
-    package var userCount: Int { shares.count }
-
     /// Returns `true` if the user may take a token.
     ///
     /// - Parameter user: The user; nil if the bucket is not shared or the token is for no particular user.

@@ -20,7 +20,6 @@ struct RecencyTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         self.capacity = capacity
     }
 
-    var count: Int { entries.count }
     /// All entries, in no particular order.
     var all: some Sequence<(key: Key, value: Value)> { entries.lazy.map { ($0.key, $0.value) } }
 

@@ -59,9 +59,6 @@ package struct AlertRateLimiter: Sendable {
         users = RecencyTable(capacity: Self.maxUsers)
     }
 
-    /// The number of users remembered.
-    package var userCount: Int { users.count }
-
     /// Returns `true` if an alert for the record is logged individually. Otherwise the alert is counted.
     package mutating func admits(_ record: PriorityRecord, at now: RecordLogInstant) -> Bool {
         if !users.contains(record.uid) {

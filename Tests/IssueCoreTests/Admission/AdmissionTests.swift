@@ -269,3 +269,17 @@ struct AdmissionTests {
         #expect(verdicts.count { $0 == .suppress(.groupRate) } == 1)
     }
 }
+
+extension AdmissionState {
+    /// Applies changes to the state, as if they had been stored and loaded.
+    mutating func apply(_ changes: AdmissionChanges) {
+        let touched = Set(changes.buckets.map(\.key))
+        buckets = buckets.filter { !touched.contains($0.key) } + changes.buckets
+        let changed = Set(changes.groups.map(\.group))
+        groups = (groups.filter { !changed.contains($0.group) } + changes.groups)
+            .sorted { ($0.lastRecord, $0.group) < ($1.lastRecord, $1.group) }
+        let moved = Set(changes.windows.map(\.key)).union(changes.closedWindows)
+        windows = windows.filter { !moved.contains($0.key) } + changes.windows
+        accountSequences.merge(changes.accountSequences) { $1 }
+    }
+}

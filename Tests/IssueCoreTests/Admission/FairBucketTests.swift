@@ -90,7 +90,7 @@ struct FairBucketTests {
             guard bucket.has(for: user, at: at(time)) else { continue }
             bucket.take(for: user, at: at(time))
             taken += 1
-            #expect(bucket.userCount <= FairBucket.maxUsers)
+            #expect(bucket.uses.count <= FairBucket.maxUsers)
         }
         #expect(taken <= 60 + time / 1000)
         #expect(taken > 60)
@@ -144,6 +144,6 @@ struct FairBucketTests {
 
         var unlimited = FairBucket(.unlimited, at: at(0))
         #expect(drain(&unlimited, 1001, atMost: 1000, at: at(0)) == 1000)
-        #expect(unlimited.userCount == 0)
+        #expect(unlimited.uses.isEmpty)
     }
 }
