@@ -1,5 +1,6 @@
 import CLZ4
 import CZlib
+import IssueProtocol
 
 /// Compresses blocks and computes their checksums. No other code of the store passes pointers to C.
 enum Compression {
@@ -74,6 +75,8 @@ enum Compression {
 extension Span<UInt8> {
     /// Returns a copy of the bytes.
     func copy() -> [UInt8] {
-        unsafe withUnsafeBufferPointer { unsafe Array($0) }
+        var copy: [UInt8] = []
+        copy.append(contentsOf: self, from: 0, to: count)
+        return copy
     }
 }

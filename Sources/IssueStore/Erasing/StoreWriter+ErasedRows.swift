@@ -84,13 +84,11 @@ extension ForwardingOutbox {
 
     /// Removes erased records from batches in flight, because a restart may send these batches again.
     private func removeFromBatches(_ rows: Set<RowID>, of destination: Int64) throws(SQLiteError) {
-        let batches = try connection.all(
-            """
-            SELECT id, first_id, last_id, state, sent, withheld, dead, notes, at, attempts, answer, maybe_duplicate
-            FROM batches WHERE destination = ?1 AND state = 0 AND kind <> 1
-            """, destination
-        ) { SentBatch($0) }
-        for batch in batches {
+        let ids = try connection.all(
+            "SELECT id FROM batches WHERE destination = ?1 AND state = 0 AND kind <> 1", destination
+        ) { $0.id(0, as: BatchID.self) }
+        for id in ids {
+            guard let batch = try batch(id) else { continue }
             var notes = batch.notes
             let left = zip(batch.sent, batch.notes.sent).filter { !rows.contains($0.0) }
             guard left.count < batch.sent.count else { continue }

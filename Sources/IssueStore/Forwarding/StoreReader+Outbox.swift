@@ -444,12 +444,12 @@ extension ForwardingOutbox {
 
     /// Returns the batch that comes from a destination's scan and whose span contains a row; nil if there is none.
     func batch(with row: RowID, _ destination: Int64) throws(SQLiteError) -> SentBatch? {
-        try connection.first(
-            """
-            SELECT id, first_id, last_id, state, sent, withheld, dead, notes, at, attempts, answer, maybe_duplicate
-            FROM batches WHERE destination = ?1 AND last_id >= ?2 AND kind = 0 ORDER BY last_id LIMIT 1
-            """, destination, row
-        ) { SentBatch($0) }.flatMap { $0.rows.contains(row) ? $0 : nil }
+        let id = try connection.first(
+            "SELECT id FROM batches WHERE destination = ?1 AND last_id >= ?2 AND kind = 0 ORDER BY last_id LIMIT 1",
+            destination, row
+        ) { $0.id(0, as: BatchID.self) }
+        guard let id, let batch = try batch(id), batch.rows.contains(row) else { return nil }
+        return batch
     }
 
     /// Returns a batch; nil if it does not exist.

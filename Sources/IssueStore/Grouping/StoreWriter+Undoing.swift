@@ -84,9 +84,7 @@ extension StoreWriter {
                     to: found.target, pattern: found.pattern, undoing.author)
                 try table.dropCorrection(undoing.correction)
             }
-            memory.caches.triage.removeAll()
-            memory.caches.patterns.removeAll()
-            memory.values.nextMuteEnd = try Self.nextMuteEnd(connection)
+            try groupsChanged([])
             return undoing
         }
     }

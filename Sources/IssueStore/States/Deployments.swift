@@ -162,10 +162,10 @@ struct DeploymentTable {
         app: String, _ scope: DeploymentScope
     ) throws(SQLiteError) -> [(id: Int64, deployment: IssueDeployment)] {
         try connection.all(
-            """
-            SELECT app, uid, version, at, observed, revision, note, author, id FROM deployments
-            WHERE app = ?1 AND uid IS ?2 AND observed = 0 ORDER BY at DESC, id DESC
-            """, app, scope.uid
+            composedSQL: """
+                SELECT \(Self.columns), id FROM deployments
+                WHERE app = ?1 AND uid IS ?2 AND observed = 0 ORDER BY at DESC, id DESC
+                """, app, scope.uid
         ) { ($0.int64(8), Self.deployment($0)) }
     }
 
