@@ -11,7 +11,7 @@ package struct HourlyDemand: Equatable, Sendable {
     }
 
     /// The number of slots. The newest one is the current hour, so they cover 23 to 24 hours.
-    package static let hours: Int64 = 24
+    private static let hours: Int64 = 24
     private static let hour: Int64 = 3_600_000
 
     /// In ascending order.

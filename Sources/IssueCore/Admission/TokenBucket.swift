@@ -207,8 +207,7 @@ struct SharedLimit: Equatable, Sendable {
                 part, level: row?.level, maxLevel: row?.maxLevel, uses: row?.uses ?? [], at: row?.at ?? at)
         }
         let reserved = shares.filter { $0.value > .nothing }
-        let rest = 100 - reserved.values.reduce(0) { $0 + $1.percent }
-        common = bucket(.common, Percentage(percent: max(1, rest)))
+        common = bucket(.common, Admission.common(of: limit, reserves: shares).share)
         self.reserves = Dictionary(uniqueKeysWithValues: reserved.map { ($0.key, bucket($0.key, $0.value)) })
     }
 

@@ -71,14 +71,11 @@ extension RecordDecoder {
         batch.directory.generation != series.directory.generation
     }
 
-    /// Gives the batch a copy of the decoder's directory. If the numbering has changed, the batch's records get new
-    /// numbers.
+    /// Gives the batch a copy of the decoder's directory, and its records the numbers of that copy.
     private mutating func renewDirectory(of batch: inout RecordBatch) {
-        if isRenumbered(batch) {
-            for index in batch.records.indices {
-                let key = batch.directory.key(batch.records[index].series)
-                batch.records[index].series = series.number(of: key, hash: hash(key.span, from: 0, to: key.count))
-            }
+        for index in batch.records.indices {
+            let key = batch.directory.key(batch.records[index].series)
+            batch.records[index].series = series.number(of: key, hash: hash(key.span, from: 0, to: key.count))
         }
         batch.directory = series.directory
     }

@@ -303,8 +303,6 @@ package enum StoreFaultKind: String, CaseIterable, Sendable {
 extension StoreStatus {
     /// Adds a fault.
     package mutating func add(_ fault: String, _ kind: StoreFaultKind) {
-        // Faults without an identifier come from the store, which finds only faults of ledgers.
-        while faultIDs.count < faults.count { faultIDs.append(StoreFaultKind.ledger.rawValue) }
         faults.append(fault)
         faultIDs.append(kind.rawValue)
     }
