@@ -147,3 +147,89 @@ public enum ByteClass {
         }
     }
 }
+
+extension Span<UInt8> {
+    /// Returns the end of four numbers of up to three digits, separated by full stops; nil if there are none.
+    ///
+    /// - Parameters:
+    ///   - first: The index of the first digit.
+    ///   - end: The index after the text.
+    ///   - maximum: The maximum value of a number: 255 for an IPv4 address.
+    package func dottedNumbersEnd(from first: Int, to end: Int, maximum: Int) -> Int? {
+        var index = first
+        for part in 0..<4 {
+            let digits = index
+            var number = 0
+            while index < end, index <= digits + 3, ByteClass.isDigit(self[index]) {
+                number = number * 10 + Int(self[index] & 0xF)
+                index += 1
+            }
+            guard index > digits, index <= digits + 3, number <= maximum else { return nil }
+            if part < 3 {
+                guard index < end, self[index] == UInt8(ascii: ".") else { return nil }
+                index += 1
+            }
+        }
+        return index
+    }
+}
+
+/// Groups of hexadecimal digits separated by colons, which may be an IPv6 address or a hardware address.
+package struct ColonGroups {
+    /// The index after the last group.
+    package private(set) var end: Int
+    private var count = 0
+    private var hasGap = false
+    private var hasDigit = false
+    private var isPairs = true
+
+    /// Whether the groups are an IPv6 address (RFC 4291, section 2.2) that contains a decimal digit.
+    package var isIPv6: Bool { hasDigit && (hasGap ? (1...7).contains(count) : count == 8) }
+    /// Whether the groups are a hardware address, which has six pairs of digits.
+    package var isHardware: Bool { !hasGap && count == 6 && isPairs }
+
+    /// Reads the groups that start at an index. Returns nil if a group has more than four digits, or if there are two
+    /// double colons.
+    ///
+    /// - Parameters:
+    ///   - bytes: The bytes that contain the text.
+    ///   - first: The index of the first digit or colon.
+    ///   - end: The index after the text.
+    ///   - maximum: The maximum value of each number of an IPv4 address at the end.
+    package init?(_ bytes: Span<UInt8>, from first: Int, to end: Int, maximum: Int) {
+        var index = first
+        if first + 1 < end, bytes[first] == UInt8(ascii: ":"), bytes[first + 1] == UInt8(ascii: ":") {
+            hasGap = true
+            index += 2
+        }
+        while index < end, ByteClass.isHexadecimal(bytes[index]) {
+            var next = index
+            while next < end, next <= index + 4, ByteClass.isHexadecimal(bytes[next]) {
+                hasDigit = hasDigit || ByteClass.isDigit(bytes[next])
+                next += 1
+            }
+            guard next <= index + 4 else { return nil }
+            if next < end, bytes[next] == UInt8(ascii: "."), count > 0 || hasGap,
+                let last = bytes.dottedNumbersEnd(from: index, to: end, maximum: maximum)
+            {
+                count += 2
+                index = last
+                break
+            }
+            count += 1
+            isPairs = isPairs && next == index + 2
+            index = next
+            guard index + 1 < end, bytes[index] == UInt8(ascii: ":") else { break }
+            if bytes[index + 1] == UInt8(ascii: ":") {
+                guard !hasGap else { return nil }
+                hasGap = true
+                index += 2
+            } else if ByteClass.isHexadecimal(bytes[index + 1]) {
+                index += 1
+            } else {
+                break
+            }
+        }
+        self.end = index
+    }
+}

@@ -118,9 +118,9 @@ extension SecretReader {
     func ipv4(around dot: Int) -> RedactionMatch? {
         var first = dot
         while first > lowest, dot - first < 3, ByteClass.isDigit(bytes[first - 1]) { first -= 1 }
-        guard first < dot, first == start || !isInside(bytes[first - 1]), let last = ipv4End(from: first) else {
-            return nil
-        }
+        guard first < dot, first == start || !isInside(bytes[first - 1]),
+            let last = bytes.dottedNumbersEnd(from: first, to: end, maximum: 255)
+        else { return nil }
         if last < end, isWordByte(last) || bytes[last] == UInt8(ascii: "_") { return nil }
         if last + 1 < end, bytes[last] == UInt8(ascii: "."), isWordByte(last + 1) { return nil }
         guard !has("127.", at: first), !(last - first == 7 && has("0.0.0.0", at: first)) else { return nil }
@@ -131,69 +131,17 @@ extension SecretReader {
         ByteClass.inWord(byte) || byte == UInt8(ascii: ".") || byte == UInt8(ascii: ":")
     }
 
-    private func ipv4End(from first: Int) -> Int? {
-        var index = first
-        for part in 0..<4 {
-            var number = 0
-            let digits = index
-            while index < end, index < digits + 3, ByteClass.isDigit(bytes[index]) {
-                number = number * 10 + Int(bytes[index] & 0xF)
-                index += 1
-            }
-            guard index > digits, number <= 255 else { return nil }
-            if index < end, ByteClass.isDigit(bytes[index]) { return nil }
-            if part < 3 {
-                guard index < end, bytes[index] == UInt8(ascii: ".") else { return nil }
-                index += 1
-            }
-        }
-        return index
-    }
-
     /// Returns the IPv6 address whose first colon is at an index (RFC 4291, section 2.2).
     func ipv6(around colon: Int) -> RedactionMatch? {
         var first = colon
         while first > lowest, colon - first < 5, ByteClass.isHexadecimal(bytes[first - 1]) { first -= 1 }
         guard colon - first <= 4, first == start || !isInside(bytes[first - 1]) else { return nil }
-        var index = first
-        var groups = 0
-        var hasGap = false
-        var hasDigit = false
-        if first == colon {
-            guard has("::", at: first) else { return nil }
-            (hasGap, index) = (true, first + 2)
-        }
-        while index < end, ByteClass.isHexadecimal(bytes[index]) {
-            var next = index
-            while next < end, next <= index + 4, ByteClass.isHexadecimal(bytes[next]) {
-                hasDigit = hasDigit || ByteClass.isDigit(bytes[next])
-                next += 1
-            }
-            guard next <= index + 4 else { return nil }
-            if next < end, bytes[next] == UInt8(ascii: "."), groups > 0 || hasGap, let last = ipv4End(from: index) {
-                groups += 2
-                index = last
-                break
-            }
-            groups += 1
-            index = next
-            guard index + 1 < end, bytes[index] == UInt8(ascii: ":") else { break }
-            if bytes[index + 1] == UInt8(ascii: ":") {
-                guard !hasGap else { return nil }
-                hasGap = true
-                index += 2
-            } else if ByteClass.isHexadecimal(bytes[index + 1]) {
-                index += 1
-            } else {
-                break
-            }
-        }
-        guard hasGap ? groups >= 1 && groups <= 7 : groups == 8, hasDigit, index == end || !isWordByte(index) else {
-            return nil
-        }
+        guard let groups = ColonGroups(bytes, from: first, to: end, maximum: 255), groups.isIPv6,
+            groups.end == end || !isWordByte(groups.end)
+        else { return nil }
         // The loopback address.
-        guard !(index - first == 3 && has("::1", at: first)) else { return nil }
-        return RedactionMatch(rule: .ip, start: first, end: index)
+        guard !(groups.end - first == 3 && has("::1", at: first)) else { return nil }
+        return RedactionMatch(rule: .ip, start: first, end: groups.end)
     }
 
     // MARK: Tokens and keys

@@ -109,7 +109,7 @@ extension TemplateReader {
     /// Returns the end of the IPv4 address that starts at an index, including its port or prefix length; nil if there
     /// is no address, or if the word continues after it.
     func ipv4AddressEnd(from first: Int) -> Int? {
-        guard let last = ipv4End(from: first) else { return nil }
+        guard let last = bytes.dottedNumbersEnd(from: first, to: end, maximum: 999) else { return nil }
         if last < end {
             if ByteClass.inWord(bytes[last]) { return nil }
             if bytes[last] == UInt8(ascii: "-") || bytes[last] == UInt8(ascii: "."), last + 1 < end,
@@ -122,22 +122,6 @@ extension TemplateReader {
             }
         }
         return portEnd(from: last)
-    }
-
-    /// Returns the end of four numbers of up to three digits, separated by full stops; nil if there are none.
-    func ipv4End(from first: Int) -> Int? {
-        var index = first
-        for part in 0..<4 {
-            var next = index
-            while next < end, next <= index + 3, ByteClass.isDigit(bytes[next]) { next &+= 1 }
-            guard next > index, next - index <= 3 else { return nil }
-            index = next
-            if part < 3 {
-                guard index < end, bytes[index] == UInt8(ascii: ".") else { return nil }
-                index += 1
-            }
-        }
-        return index
     }
 
     /// Returns the end of the colon and port that start at an index, or the index if there is no port.
@@ -157,8 +141,9 @@ extension TemplateReader {
     /// a port, are included. Returns nil for other text, such as a time of day or a name without a digit (`a::b`).
     mutating func takeHardwareOrIPv6(from first: Int) -> Token? {
         guard first == start || !isWordByte(first - 1) && bytes[first - 1] != UInt8(ascii: ":"),
-            var last = colonGroupsEnd(from: first)
+            let groups = ColonGroups(bytes, from: first, to: end, maximum: 999), groups.isIPv6 || groups.isHardware
         else { return nil }
+        var last = groups.end
         if last + 1 < end, bytes[last] == UInt8(ascii: "%"), isWordByte(last + 1) {
             last += 1
             while last < end, isWordByte(last) { last += 1 }
@@ -173,51 +158,6 @@ extension TemplateReader {
         position = last
         return .part(.address, from: first, to: last)
     }
-
-    /// Returns the end of an IPv6 address (RFC 4291, section 2.2) or of a hardware address, which has six pairs of
-    /// hexadecimal digits; nil if neither starts at this index. An IPv6 address must contain a decimal digit.
-    private func colonGroupsEnd(from first: Int) -> Int? {
-        var index = first
-        var groups = 0
-        var hasGap = false
-        var isPairs = true
-        var hasDigit = false
-        if isColon(index), isColon(index + 1) {
-            hasGap = true
-            index += 2
-        }
-        while index < end, ByteClass.isHexadecimal(bytes[index]) {
-            var next = index
-            while next < end, next <= index + 4, ByteClass.isHexadecimal(bytes[next]) {
-                hasDigit = hasDigit || ByteClass.isDigit(bytes[next])
-                next += 1
-            }
-            guard next <= index + 4 else { return nil }
-            if next < end, bytes[next] == UInt8(ascii: "."), groups > 0 || hasGap, let last = ipv4End(from: index) {
-                groups += 2
-                index = last
-                break
-            }
-            groups += 1
-            isPairs = isPairs && next == index + 2
-            index = next
-            guard isColon(index), index + 1 < end else { break }
-            if isColon(index + 1) {
-                guard !hasGap else { return nil }
-                hasGap = true
-                index += 2
-            } else if ByteClass.isHexadecimal(bytes[index + 1]) {
-                index += 1
-            } else {
-                break
-            }
-        }
-        let isHardware = !hasGap && groups == 6 && isPairs
-        let isIPv6 = hasDigit && (hasGap ? (1...7).contains(groups) : groups == 8)
-        return isHardware || isIPv6 ? index : nil
-    }
-
-    private func isColon(_ index: Int) -> Bool { index < end && bytes[index] == UInt8(ascii: ":") }
 
     /// Returns the next mailbox address that starts at or after an index: its start and the index of its at sign. Both
     /// are `end` if there is none.
