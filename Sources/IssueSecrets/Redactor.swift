@@ -74,7 +74,7 @@ package struct Redactor: Sendable {
                 break
             }
         }
-        return !matches.isEmpty
+        return true
     }
 
     /// Returns `true` if JSON may contain values to remove. May return `true` for JSON without any.
@@ -133,20 +133,28 @@ package struct Redactor: Sendable {
         guard isActive else { return }
         // The bytes before `start` belong to another text and must not be examined.
         let count = buffer.count - start
-        guard find(in: buffer.span.extracting(start..<buffer.count), from: 0, to: count, isCode: isCode) else { return }
-        countMatches()
-        var replaced = ByteBuffer()
-        appendReplaced(buffer.span.extracting(start..<buffer.count), from: 0, to: count, to: &replaced)
+        guard
+            let replaced = replaced(
+                buffer.span.extracting(start..<buffer.count), from: 0, to: count, isCode: isCode)
+        else { return }
         buffer.truncate(to: start)
         buffer.append(replaced)
     }
 
+    /// Returns the text with the values replaced, and counts them; nil if there are none.
+    private mutating func replaced(_ bytes: Span<UInt8>, from start: Int, to end: Int, isCode: Bool) -> ByteBuffer? {
+        guard find(in: bytes, from: start, to: end, isCode: isCode) else { return nil }
+        countMatches()
+        var replaced = ByteBuffer()
+        appendReplaced(bytes, from: start, to: end, to: &replaced)
+        return replaced
+    }
+
     /// Returns a text in which the values that rules find are replaced.
     package mutating func text(_ text: String) -> String {
-        var buffer = ByteBuffer(Array(text.utf8))
-        guard isActive, find(in: buffer.span, from: 0, to: buffer.count) else { return text }
-        replace(in: &buffer, from: 0)
-        return String(decoding: buffer[0..<buffer.count], as: UTF8.self)
+        let buffer = ByteBuffer(Array(text.utf8))
+        guard let replaced = replaced(buffer.span, from: 0, to: buffer.count, isCode: false) else { return text }
+        return String(decoding: replaced[0..<replaced.count], as: UTF8.self)
     }
 
     /// Returns JSON in which the values that rules find are replaced.
@@ -351,29 +359,25 @@ extension Redactor {
     private mutating func rewrite(
         text: JSONText, isKey: Bool = false, _ bytes: Span<UInt8>, _ copy: inout Copy, _ output: inout ByteBuffer
     ) {
-        var replaced = ByteBuffer()
-        guard text.hasEscapes else {
-            guard find(in: bytes, from: text.start, to: text.end, isCode: copy.isCode) else { return }
-            countMatches()
-            appendReplaced(bytes, from: text.start, to: text.end, to: &replaced)
-            if replaced.count == 0, copy.isData { return rewrite(emptied: text, isKey: isKey, bytes, &copy, &output) }
-            output.append(bytes, from: copy.position, to: text.start)
-            // Neither the marks nor the text between the values need escapes.
-            output.append(replaced)
-            copy.position = text.end
-            return
+        let found: ByteBuffer?
+        if text.hasEscapes {
+            var resolved = ByteBuffer()
+            JSONScanner(bytes, from: text.start).append(text, to: &resolved)
+            found = replaced(resolved.span, from: 0, to: resolved.count, isCode: copy.isCode)
+        } else {
+            found = replaced(bytes, from: text.start, to: text.end, isCode: copy.isCode)
         }
-        let scanner = JSONScanner(bytes, from: text.start)
-        var resolved = ByteBuffer()
-        scanner.append(text, to: &resolved)
-        guard find(in: resolved.span, from: 0, to: resolved.count, isCode: copy.isCode) else { return }
-        countMatches()
-        appendReplaced(resolved.span, from: 0, to: resolved.count, to: &replaced)
-        if replaced.count == 0, copy.isData { return rewrite(emptied: text, isKey: isKey, bytes, &copy, &output) }
+        guard let found else { return }
+        if found.count == 0, copy.isData { return rewrite(emptied: text, isKey: isKey, bytes, &copy, &output) }
         output.append(bytes, from: copy.position, to: text.start)
-        var escaped: [UInt8] = []
-        JSONWriter.append(escaped: replaced.span, to: &escaped)
-        output.append(contentsOf: escaped)
+        if text.hasEscapes {
+            var escaped: [UInt8] = []
+            JSONWriter.append(escaped: found.span, to: &escaped)
+            output.append(contentsOf: escaped)
+        } else {
+            // Neither the marks nor the text between the values need escapes.
+            output.append(found)
+        }
         copy.position = text.end
     }
 
