@@ -72,17 +72,14 @@ package final class BlockLog {
     func remove(_ ids: ClosedRange<RowID>) throws(SQLiteError) -> Int64 {
         // The last id of a damaged block may be too high. The block is in the range if the next one begins right after
         // the range or earlier.
-        let count = try connection.integer(
-            """
-            SELECT coalesce(sum(min(max(records, 0), ?3)), 0) FROM blocks WHERE first_id BETWEEN ?1 AND ?2 AND (last_id <= ?2
-                OR (SELECT min(next.first_id) - 1 FROM blocks AS next WHERE next.first_id > blocks.first_id) <= ?2)
-            """, ids.lowerBound, ids.upperBound, BlockFormat.maxRecords)
-        try connection.run(
+        let counts = try connection.all(
             """
             DELETE FROM blocks WHERE first_id BETWEEN ?1 AND ?2 AND (last_id <= ?2
                 OR (SELECT min(next.first_id) - 1 FROM blocks AS next WHERE next.first_id > blocks.first_id) <= ?2)
-            """, ids.lowerBound, ids.upperBound)
-        return count
+            RETURNING records
+            """, ids.lowerBound, ids.upperBound
+        ) { DamagedBlock.records(in: $0.int64(0)) }
+        return counts.reduce(0, +)
     }
 
     /// Removes all records in a range of ids except those to keep.
