@@ -133,7 +133,7 @@ struct DestinationTests {
             let writer = try store.writer()
             let id = try writer.configure([first], at: store.wall)[0].id
             let reader = try store.reader()
-            #expect(try reader.backlog(of: id, after: 0) == StoreReader.Backlog())
+            #expect(try reader.backlog(of: id, after: 0) == StoreReader.Unprocessed())
             try store.store([IssueRecord(message: "a")], to: writer)
             let began = store.wall
             try store.store([IssueRecord(message: "a"), IssueRecord(message: "a")], to: writer)

@@ -71,7 +71,7 @@ struct SuppressionFigureTests {
         }
     }
 
-    @Test("Groups cannot be filtered by fate, since only records have one")
+    @Test("Issues cannot be filtered by fate, since only records have one")
     func fatesOfGroups() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()
@@ -82,7 +82,7 @@ struct SuppressionFigureTests {
                 filter: filter, order: .newest, limit: 10, after: nil, sparkline: nil, now: store.wall)
             let reader = try store.reader()
 
-            #expect(throws: QueryFailure.invalidFilter(field: "fates", reason: "groups cannot be filtered by fate")) {
+            #expect(throws: QueryFailure.invalidFilter(field: "fates", reason: "issues cannot be filtered by fate")) {
                 try reader.groups(query, viewer: .everything)
             }
         }

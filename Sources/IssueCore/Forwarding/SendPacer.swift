@@ -39,7 +39,7 @@ package struct SendPacer: Equatable, Sendable {
     private static let burst: Duration = .seconds(5)
 
     /// The maximum wait, in milliseconds. With an extremely low rate, the level is checked again each day.
-    private static let longestWait = 86_400_000.0
+    private static let maxWait = 86_400_000.0
 
     private let rate: Rate
     private let capacity: Double
@@ -101,7 +101,7 @@ package struct SendPacer: Equatable, Sendable {
         if isBacklog { seconds = max(seconds, (portion - filledBacklog(at: now)) / (perSecond * share)) }
         // A billionth of a second is the rounding error of the calculation.
         guard seconds > 1e-9 else { return .now(Int(portion)) }
-        return .wait(until: now.advanced(by: .milliseconds(Int64(min(seconds * 1000, Self.longestWait)) + 1)))
+        return .wait(until: now.advanced(by: .milliseconds(Int64(min(seconds * 1000, Self.maxWait)) + 1)))
     }
 
     /// Returns how many of the wanted records may be sent now, ahead of another batch, or until when to wait before
@@ -112,7 +112,7 @@ package struct SendPacer: Equatable, Sendable {
         // A billionth of a record is the rounding error of the calculation.
         guard available < 1 - 1e-9 else { return .now(min(max(1, wanted), max(1, Int(available)))) }
         let seconds = (1 - available) / perSecond
-        return .wait(until: now.advanced(by: .milliseconds(Int64(min(seconds * 1000, Self.longestWait)) + 1)))
+        return .wait(until: now.advanced(by: .milliseconds(Int64(min(seconds * 1000, Self.maxWait)) + 1)))
     }
 
     /// Takes sent records from the levels. A batch that is sent again may exceed a level; the following batches then
@@ -296,29 +296,29 @@ package struct DailyBudget: Equatable, Sendable {
 /// The maximum body size of a request, in bytes before compression, learned from bodies that were too large. It slowly
 /// grows back.
 struct AdaptiveBodyLimit: Equatable, Sendable {
-    private static let least = 16 << 10
+    private static let minBytes = 16 << 10
     private static let backOff = 0.8
     private static let growthPerHour = 0.05
 
-    private let most: Int
+    private let maxBytes: Int
     private var bytes: Double
     private var at: MonotonicInstant?
 
     init(most: Int) {
-        self.most = most
+        maxBytes = most
         bytes = Double(most)
     }
 
     func limit(at now: MonotonicInstant) -> Int {
-        guard let at else { return most }
+        guard let at else { return maxBytes }
         let hours = max(.zero, at.duration(to: now)) / .seconds(3600)
-        return Int(min(Double(most), bytes * (1 + hours * Self.growthPerHour)))
+        return Int(min(Double(maxBytes), bytes * (1 + hours * Self.growthPerHour)))
     }
 
     /// Lowers the limit after a body of this many bytes was too large.
     mutating func lower(from failed: Int, at now: MonotonicInstant) {
         let lowered = min(Double(limit(at: now)), Double(failed) * Self.backOff)
-        bytes = max(lowered, Double(min(Self.least, most)))
+        bytes = max(lowered, Double(min(Self.minBytes, maxBytes)))
         at = now
     }
 }

@@ -2,7 +2,7 @@ package import IssueCore
 import IssueProtocol
 package import SQLiteKit
 
-/// Reads blocks on one connection, with small caches of decoded blocks and of block summaries.
+/// Reads blocks on one connection, with small caches of decoded blocks and of block digests.
 ///
 /// The caches need no invalidation: an entry is used only if its ids and checksum are those in the current snapshot.
 package final class BlockReader {
@@ -20,8 +20,8 @@ package final class BlockReader {
     private var cache = [RecordBlock?](repeating: nil, count: 16)
     /// The index of the cache entry to replace next.
     private var next = 0
-    /// Summaries of blocks that were read, each at the slot of the block's last id. Allocated on first use.
-    private var summaries: [BlockSummary?] = []
+    /// Digests of blocks that were read, each at the slot of the block's last id. Allocated on first use.
+    private var digests: [BlockDigest?] = []
     /// The block that was read last in the current snapshot, or the one passed to `use(_:)`; nil if there is none.
     private var current: RecordBlock?
     private var isInSnapshot = false
@@ -119,9 +119,9 @@ package final class BlockReader {
     /// rare series need not decode the whole open range.
     func lastBlock(in rows: ClosedRange<RowID>, with filter: SeriesFilter?) throws(SQLiteError) -> RecordBlock? {
         guard let filter else { return try block(upTo: rows.upperBound, limit: rows.lowerBound) }
-        if summaries.isEmpty { summaries = [BlockSummary?](repeating: nil, count: Self.maxSummaries) }
+        if digests.isEmpty { digests = [BlockDigest?](repeating: nil, count: Self.maxDigests) }
         var end = rows.upperBound
-        while let known = summaries[Self.slot(end)], known.lastID == end, !known.series.mayOverlap(filter.bits),
+        while let known = digests[Self.slot(end)], known.lastID == end, !known.series.mayOverlap(filter.bits),
             try isCurrent(known)
         {
             guard known.firstID > rows.lowerBound else { return nil }
@@ -129,7 +129,7 @@ package final class BlockReader {
         }
         let block = try block(upTo: end, limit: rows.lowerBound)
         if let block {
-            summaries[Self.slot(block.lastID)] = BlockSummary(
+            digests[Self.slot(block.lastID)] = BlockDigest(
                 firstID: block.firstID, lastID: block.lastID, checksum: block.checksum,
                 series: SeriesBits(block.rows.lazy.map(\.series)))
         }
@@ -137,7 +137,7 @@ package final class BlockReader {
     }
 
     /// The identity of a block, and the series in it.
-    private struct BlockSummary {
+    private struct BlockDigest {
         var firstID: RowID
         var lastID: RowID
         var checksum: Int64
@@ -145,14 +145,14 @@ package final class BlockReader {
     }
 
     /// The number of slots: enough for the open range, unless it has many small blocks.
-    private static let maxSummaries = 512
+    private static let maxDigests = 512
 
     /// Returns the slot of a block. Consecutive blocks mostly have different slots, because a block is usually extended
     /// until it has at least 128 records or 32 KiB of text.
-    private static func slot(_ lastID: RowID) -> Int { Int(lastID.rawValue / 128 % Int64(maxSummaries)) }
+    private static func slot(_ lastID: RowID) -> Int { Int(lastID.rawValue / 128 % Int64(maxDigests)) }
 
-    /// Returns `true` if the current snapshot contains the block of a summary.
-    private func isCurrent(_ block: BlockSummary) throws(SQLiteError) -> Bool {
+    /// Returns `true` if the current snapshot contains the block of a digest.
+    private func isCurrent(_ block: BlockDigest) throws(SQLiteError) -> Bool {
         try connection.exists(
             "SELECT 1 FROM blocks WHERE first_id = ?1 AND last_id = ?2 AND checksum = ?3", block.firstID, block.lastID,
             block.checksum)

@@ -13,7 +13,7 @@ extension StoreReader {
     }
 
     /// The amount of data that a destination has not processed yet.
-    package struct Backlog: Equatable, Sendable {
+    package struct Unprocessed: Equatable, Sendable {
         /// The number of ids after the cursor, including those of records that are gone; 0 if only such ids are left.
         package var records: Int64 = 0
         /// When the oldest readable record after the cursor was received, or nil if there is none.
@@ -36,9 +36,9 @@ extension StoreReader {
     /// - Parameters:
     ///   - cursor: The destination's cursor, a row id.
     ///   - priority: The row up to which priority records have been examined.
-    package func backlog(of destination: Int64, after cursor: RowID, priority: RowID = 0) throws -> Backlog {
+    package func backlog(of destination: Int64, after cursor: RowID, priority: RowID = 0) throws -> Unprocessed {
         try snapshot {
-            var backlog = Backlog()
+            var backlog = Unprocessed()
             backlog.oldest = try time(
                 of: "SELECT received_at FROM records WHERE id > ?1 ORDER BY id LIMIT 1", after: cursor)
             let newest = try newestRow()

@@ -291,11 +291,11 @@ extension StoreReader {
                 account: accounts.first { $0.uid == uid }?.id, fingerprint: Fingerprint.of(series, app: app), id: "")
             let log = try logTime(at: now)
             let owner = users.owner(of: uid)
-            var guardian = CardinalityGuard(settings: limits)
-            try guardian.restore(from: connection, wall: now, log: log, users)
+            var cardinalityGuard = CardinalityGuard(settings: limits)
+            try cardinalityGuard.restore(from: connection, wall: now, log: log, users)
             // A viewer who must not see the account can't know whether it exists.
             if preview.account == nil, viewer.sees(Int64(uid)) {
-                if guardian.admitApplication(uid: owner, at: log) == .overflow {
+                if cardinalityGuard.admitApplication(uid: owner, at: log) == .overflow {
                     preview.app = "overflow"
                     preview.otherUsers = []
                     preview.account = try self.accounts(named: "overflow", first: uid, viewer: viewer)
@@ -305,8 +305,8 @@ extension StoreReader {
             var found = try knownGroup(of: series, fingerprint: preview.fingerprint, account: preview.account)
             if found == nil {
                 let account = preview.account ?? AccountID(rawValue: -1)
-                preview.newGroupsLeft = guardian.groupsLeft(account: account, user: owner, at: log)
-                if guardian.admitSeries(account: account, user: owner, isNewGroup: true, at: log) != .allow {
+                preview.newGroupsLeft = cardinalityGuard.groupsLeft(account: account, user: owner, at: log)
+                if cardinalityGuard.admitSeries(account: account, user: owner, isNewGroup: true, at: log) != .allow {
                     preview.isOverflow = true
                     preview.fingerprint = "overflow"
                     found = try knownGroup(

@@ -46,7 +46,7 @@ extension StoreReader {
     /// - Throws: `QueryFailure` if the query is invalid, or the error of the query.
     package func groups(_ query: GroupQuery, viewer: Viewer) throws -> GroupPage {
         guard query.filter.outcomes == nil, query.filter.destination == nil else {
-            throw QueryFailure.invalidFilter(field: "fates", reason: "groups cannot be filtered by fate")
+            throw QueryFailure.invalidFilter(field: "fates", reason: "issues cannot be filtered by fate")
         }
         var selection = try SeriesSelection(query.filter, viewer: viewer, selectsGroups: true)
         let cursor = try query.after.map { try PageCursor($0) }

@@ -52,7 +52,7 @@ extension RecordCommit {
         case .resend(let answers):
             return .mixed(answers.enumerated().map { receipt($0.element, at: $0.offset, of: call, memory.values) })
         case .straddles(let answers):
-            return try takeRest(of: call, numbering, known: answers, submission, process, &memory)
+            return try storeRest(of: call, numbering, known: answers, submission, process, &memory)
         case .forgotten:
             return .mixed([RecordReceipt](repeating: .duplicate(id: nil), count: call.count))
         }
@@ -60,7 +60,7 @@ extension RecordCommit {
 
     /// Stores the new records of a call whose first records were received before. Returns the receipts of all its
     /// records.
-    private mutating func takeRest(
+    private mutating func storeRest(
         of call: ReportCall, _ numbering: ReportCall.Numbering, known: [ProducerMark.PastResult],
         _ submission: Submission, _ process: WriterMemory.ProcessEntry, _ memory: inout WriterMemory
     ) throws(SQLiteError) -> ReceiptList {

@@ -33,14 +33,14 @@ extension RecordCommit {
             entry = WriterMemory.SenderEntry(id: id, isOverflow: false)
         } else {
             // In an import, the guard of the set-aside database has already replaced senders above the limit.
-            switch isImport ? .allow : memory.values.guardian.admitSender(uid: user, at: time.log) {
+            switch isImport ? .allow : memory.values.cardinalityGuard.admitSender(uid: user, at: time.log) {
             case .allow: entry = WriterMemory.SenderEntry(id: try insert(kind), isOverflow: false)
             case .overflow:
                 report(.senders, of: kind)
                 let overflow = Sender(uid: kind.uid, gid: 0, pid: 0, command: "overflow", executable: nil, unit: nil)
                 let id = if let known = try senderID(of: overflow) { known } else { try insert(overflow) }
                 entry = WriterMemory.SenderEntry(id: id, isOverflow: true)
-                memory.caches.replacedSender(until: memory.values.guardian.namesEnd(at: time.log))
+                memory.caches.replacedSender(until: memory.values.cardinalityGuard.namesEnd(at: time.log))
             }
         }
         memory.caches.senders.insert(entry, for: kind)
@@ -73,7 +73,7 @@ extension RecordCommit {
         let verdict =
             isImport
             ? importedVerdict.application
-            : memory.values.guardian.admitApplication(uid: process.accountableUser, at: time.log)
+            : memory.values.cardinalityGuard.admitApplication(uid: process.accountableUser, at: time.log)
         switch verdict {
         case .allow: return Account(id: try insert(claimed, &memory), name: claimed)
         case .overflow:
@@ -161,7 +161,7 @@ extension RecordCommit {
     func restoreGuard(_ memory: inout WriterMemory, _ users: AccountableUsers) throws(SQLiteError) {
         guard !memory.values.isGuardRestored else { return }
         memory.values.isGuardRestored = true
-        try memory.values.guardian.restore(from: connection, wall: time.wall, log: time.log, users)
+        try memory.values.cardinalityGuard.restore(from: connection, wall: time.wall, log: time.log, users)
     }
 }
 

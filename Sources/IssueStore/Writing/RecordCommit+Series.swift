@@ -72,7 +72,7 @@ extension RecordCommit {
             isImport
             // An overflow series needs an existing group. The first series of a new group is allowed instead.
             ? importedVerdict.series == .overflowSeries && group == nil ? .allow : importedVerdict.series
-            : memory.values.guardian.admitSeries(
+            : memory.values.cardinalityGuard.admitSeries(
                 account: account.id, user: submission.process.accountableUser, isNewGroup: group == nil,
                 at: time.log)
         switch verdict {
@@ -141,7 +141,7 @@ extension RecordCommit {
         // The verdict on imported records is not cached, because it may differ for a later record of the same series.
         if !isImport {
             memory.caches.series.insert(
-                record.series, entry, among: overflow, until: memory.values.guardian.windowEnd(at: time.log))
+                record.series, entry, among: overflow, until: memory.values.cardinalityGuard.windowEnd(at: time.log))
         }
         return SeriesLocation(
             series: entry.id, account: entry.account, isWatched: entry.isWatched, original: original)

@@ -97,7 +97,7 @@ package final class StoreWriter {
                     destinations: try Self.activeDestinations(connection),
                     hasNotifiers: try Self.hasActiveNotifiers(connection),
                     nextMuteEnd: try Self.nextMuteEnd(connection),
-                    guardian: CardinalityGuard(settings: settings.limits)),
+                    cardinalityGuard: CardinalityGuard(settings: settings.limits)),
                 open: open)
             // A WAL file that grew in a busy period is truncated when the WAL is reset.
             try connection.setPragma("journal_size_limit", to: settings.retention.disk.typicalWALBytes)
@@ -248,7 +248,7 @@ package final class StoreWriter {
 
     /// Applies new cardinality limits and retention settings.
     package func reload(_ limits: LimitSettings, _ retention: RetentionSettings) {
-        memory.values.guardian.reload(limits)
+        memory.values.cardinalityGuard.reload(limits)
         // The new limits may allow series and senders that the guard has replaced because of the old ones.
         memory.caches.series.removeAll()
         memory.caches.removeReplacedSenders()

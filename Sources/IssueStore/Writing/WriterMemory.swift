@@ -37,7 +37,7 @@ struct WriterMemory {
         var nextMuteEnd: IssueTimestamp?
         /// An exception to the rule for `Values`: its tables are large, and the first new series, sender or application
         /// of each commit copies them.
-        var guardian: CardinalityGuard
+        var cardinalityGuard: CardinalityGuard
         /// Whether the guard's counters include what was created in its current windows before the daemon started.
         var isGuardRestored = false
         var removals = RemovalLog()
