@@ -187,7 +187,7 @@ struct BatchTests {
             let stored = try fixture.writer.store(fixture.batch(try fixture.reader.walk(after: 0, limit: 12)))
             #expect(stored.sent.map(\.row) == [1, 4, 7, 10])
             var settlement = fixture.settlement(stored, dead: [2: .refused])
-            settlement.outcome.left = LineSet([1..<2, 3..<4])
+            settlement.outcome.unfinished = LineSet([1..<2, 3..<4])
             settlement.unacknowledgedOfRest = LineSet([1..<2])
             let rest = try #require(try fixture.writer.settle(settlement, destination: fixture.destination))
             #expect(rest.sent == [stored.sent[1], stored.sent[3]])

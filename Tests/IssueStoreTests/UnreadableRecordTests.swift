@@ -80,7 +80,7 @@ struct UnreadableRecordTests {
             _ batch: StoredBatch, dead: Bool = false, left: Set<Int> = [], undecided: Range<Int>? = nil
         ) throws {
             var outcome = BatchOutcome(delivered: [], dead: [])
-            if let undecided { outcome.left = LineSet([undecided]) }
+            if let undecided { outcome.unfinished = LineSet([undecided]) }
             var deadLines: [Int: [UInt8]] = [:]
             if dead {
                 for line in batch.sent.indices {
@@ -90,7 +90,7 @@ struct UnreadableRecordTests {
             }
             try writer.settle(
                 BatchSettlement(
-                    batch: batch, outcome: outcome, attempts: 1, answer: nil, deadLines: deadLines, left: left,
+                    batch: batch, outcome: outcome, attempts: 1, answer: nil, deadLines: deadLines, unsendable: left,
                     at: store.wall, state: DestinationRow.State()), destination: destination)
         }
 

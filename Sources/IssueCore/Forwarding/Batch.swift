@@ -57,7 +57,7 @@ package struct BatchOutcome: Equatable, Sendable {
     package var delivered: [Range<Int>]
     package var dead: [Dead]
     /// Lines without an outcome yet. They continue as a batch of their own.
-    package var left = LineSet()
+    package var unfinished = LineSet()
     /// The number of delivered lines that may have been delivered twice, without the lines of removed records.
     package var possibleDuplicates = 0
     /// Whether the delivered lines are known to have arrived, because no response left that open.
@@ -66,7 +66,7 @@ package struct BatchOutcome: Equatable, Sendable {
     /// Whether some of the lines may have been delivered twice.
     package var maybeDuplicate: Bool { possibleDuplicates > 0 }
     /// Whether every line was given up.
-    package var isRejected: Bool { !dead.isEmpty && delivered.isEmpty && left.isEmpty }
+    package var isRejected: Bool { !dead.isEmpty && delivered.isEmpty && unfinished.isEmpty }
 }
 
 /// The progress of one batch.
@@ -137,7 +137,7 @@ struct BatchProgress: Sendable {
         let delivered = (bisection.delivered + bisection.skipped).sorted { $0.lowerBound < $1.lowerBound }
         return BatchOutcome(
             delivered: delivered,
-            dead: (bisection.dead + bisection.finallyDead).sorted { $0.line < $1.line }, left: bisection.left,
+            dead: (bisection.dead + bisection.finallyDead).sorted { $0.line < $1.line }, unfinished: bisection.left,
             possibleDuplicates: maybe.counted(among: LineSet(bisection.delivered)).count, isConfirmed: isConfirmed)
     }
 }

@@ -185,7 +185,7 @@ extension ForwardingLoop where Destination: ~Copyable {
         _ outcome: BatchOutcome, _ answer: DeliveryResult, at now: MonotonicInstant
     ) throws -> Forwarding.NextAction {
         let rest = try storeOutcome(outcome, answer.summary.text, at: now)
-        if outcome.left.isEmpty {
+        if outcome.unfinished.isEmpty {
             service.log.info(
                 .destinationBatchFinished,
                 [
@@ -194,7 +194,7 @@ extension ForwardingLoop where Destination: ~Copyable {
                 ])
         }
         if let rest {
-            current?.lines.keep(outcome.left)
+            current?.lines.keep(outcome.unfinished)
             current?.batch = rest
         } else {
             current = nil
@@ -255,7 +255,7 @@ extension ForwardingLoop where Destination: ~Copyable {
     /// Stores the fates of a batch, or of its finished lines. Returns the batch with the remaining lines, if any.
     @discardableResult
     func storeOutcome(_ outcome: BatchOutcome, _ answer: String, at now: MonotonicInstant) throws -> StoredBatch? {
-        if !outcome.left.isEmpty { _ = try allLines() }
+        if !outcome.unfinished.isEmpty { _ = try allLines() }
         guard let current else { preconditionFailure("The finished batch was never stored") }
         let (batch, removed) = (current.batch, current.lines.removed)
         // Lines whose records were removed count as delivered, but were not sent.
@@ -268,7 +268,7 @@ extension ForwardingLoop where Destination: ~Copyable {
         state.maybeDuplicate += Int64(outcome.possibleDuplicates)
         state.progress = machine.progress(at: now)
         if !machine.isStopped { state.retryAt = requestedRetry }
-        if outcome.left.isEmpty, preempted == nil { state.progress.spent = .zero }
+        if outcome.unfinished.isEmpty, preempted == nil { state.progress.spent = .zero }
         let unacknowledged = machine.unacknowledged
         state.unacknowledged = unacknowledged.filter { $0.key != batch.id && state.unacknowledged[$0.key] != nil }
         updatePace(at: now)
@@ -280,7 +280,7 @@ extension ForwardingLoop where Destination: ~Copyable {
         let acceptance =
             isAnyDelivered ? current.acceptance ?? "accepted, while others were rejected" : rejection
         let attempts = state.batchAttempts
-        if outcome.left.isEmpty { state.batchAttempts = 0 }
+        if outcome.unfinished.isEmpty { state.batchAttempts = 0 }
         if !dead.isEmpty {
             state.lastDeadLetter = wall
             // The health of a destination depends on whether `lastSuccess` or `lastDeadLetter` is later. If the
@@ -292,8 +292,8 @@ extension ForwardingLoop where Destination: ~Copyable {
         }
         var settlement = BatchSettlement(
             batch: batch, outcome: outcome, attempts: attempts, answer: acceptance, refusal: rejection,
-            deadLines: dead, left: removed, at: wall, state: state)
-        settlement.unacknowledgedOfRest = unacknowledged[batch.id]?.counted(among: outcome.left) ?? LineSet()
+            deadLines: dead, unsendable: removed, at: wall, state: state)
+        settlement.unacknowledgedOfRest = unacknowledged[batch.id]?.counted(among: outcome.unfinished) ?? LineSet()
         let (stored, id) = (settlement, service.destination.id)
         let rest = try service.writer.perform { try $0.settle(stored, destination: id) }
         if let rest { state.unacknowledged[rest.id] = settlement.unacknowledgedOfRest }

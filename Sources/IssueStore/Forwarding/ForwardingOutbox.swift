@@ -98,7 +98,8 @@ struct ForwardingOutbox {
         _ settlement: BatchSettlement, destination: Int64, _ memory: inout WriterMemory
     ) throws(SQLiteError) -> StoredBatch? {
         // Summaries come first, because settling them reads the ledger.
-        for (line, summary) in settlement.batch.summaries.enumerated() where !settlement.outcome.left.contains(line) {
+        for (line, summary) in settlement.batch.summaries.enumerated()
+        where !settlement.outcome.unfinished.contains(line) {
             let dead = settlement.outcome.dead.first { $0.line == line }
             try settle(summary: summary, isDead: dead != nil, destination)
             if let dead, try counted(by: summary) != nil {
@@ -112,15 +113,15 @@ struct ForwardingOutbox {
         var run = FateRun()
         // Records are looked up only if some may be gone, because the lookups would double the cost of this function.
         let isWhole = memory.values.removals.isWhole(batch: batch.id)
-        let gone = try isWhole && settlement.left.isEmpty ? [] : missing(batch.sent.map(\.row))
+        let gone = try isWhole && settlement.unsendable.isEmpty ? [] : missing(batch.sent.map(\.row))
         let unreadable = try unreadable(among: gone)
         for (index, record) in batch.sent.enumerated()
         where !memory.values.removals.erasedInFlight.contains(record.row) {
             let line = batch.summaries.count + index
-            if settlement.outcome.left.contains(line) { continue }
+            if settlement.outcome.unfinished.contains(line) { continue }
             // If the record was removed before it was sent, its fate was set when it was removed.
             let isUnreadable = unreadable.contains(record.row)
-            if gone.contains(record.row), settlement.left.contains(line) {
+            if gone.contains(record.row), settlement.unsendable.contains(line) {
                 guard isUnreadable else { continue }
                 ledger.expiredUnreadable(
                     LedgerChanges.Sum(records: 1, occurrences: record.count), account: record.account,
@@ -401,7 +402,7 @@ package struct BatchSettlement: Sendable {
     /// The lines that become dead letters, keyed by their index in the batch.
     package var deadLines: [Int: [UInt8]]
     /// Indices of lines that could not be sent because their records or summaries were gone or unreadable.
-    package var left: Set<Int>
+    package var unsendable: Set<Int>
     package var at: IssueTimestamp
     package var state: DestinationRow.State
 
@@ -410,15 +411,15 @@ package struct BatchSettlement: Sendable {
 
     /// The remaining lines as a batch, or nil if there are none.
     package var rest: StoredBatch? {
-        guard !outcome.left.isEmpty else { return nil }
-        let summaries = batch.summaries.indices.filter { outcome.left.contains($0) }.map { batch.summaries[$0] }
-        let sent = batch.sent.enumerated().filter { outcome.left.contains(batch.summaries.count + $0.offset) }
+        guard !outcome.unfinished.isEmpty else { return nil }
+        let summaries = batch.summaries.indices.filter { outcome.unfinished.contains($0) }.map { batch.summaries[$0] }
+        let sent = batch.sent.enumerated().filter { outcome.unfinished.contains(batch.summaries.count + $0.offset) }
         return StoredBatch(id: 0, kind: .requeued, summaries: summaries, sent: sent.map(\.element))
     }
 
     package init(
         batch: StoredBatch, outcome: BatchOutcome, attempts: Int64, answer: String?, refusal: String? = nil,
-        deadLines: [Int: [UInt8]], left: Set<Int> = [], at: IssueTimestamp, state: DestinationRow.State
+        deadLines: [Int: [UInt8]], unsendable: Set<Int> = [], at: IssueTimestamp, state: DestinationRow.State
     ) {
         self.batch = batch
         self.outcome = outcome
@@ -426,7 +427,7 @@ package struct BatchSettlement: Sendable {
         self.answer = answer
         self.refusal = refusal
         self.deadLines = deadLines
-        self.left = left
+        self.unsendable = unsendable
         self.at = at
         self.state = state
     }

@@ -263,12 +263,13 @@ struct ForwardingRun {
             dead += outcome.dead.count
             possibleDuplicates += outcome.possibleDuplicates
             var rest: ForwardingBatch?
-            if !outcome.left.isEmpty {
+            if !outcome.unfinished.isEmpty {
                 lastBatch = BatchID(lastBatch.rawValue + 1)
-                batches[lastBatch] = outcome.left.ranges.flatMap { lines[$0] }
+                batches[lastBatch] = outcome.unfinished.ranges.flatMap { lines[$0] }
                 if isPriority { priorityBatches.insert(lastBatch) }
                 rest = ForwardingBatch(
-                    id: lastBatch, count: outcome.left.count, bytes: outcome.left.count * 100, isPriority: isPriority)
+                    id: lastBatch, count: outcome.unfinished.count, bytes: outcome.unfinished.count * 100,
+                    isPriority: isPriority)
             }
             return forwarding.settled(pending, rest: rest, at: Self.at(now))
         case .send(let shipment), .cut(_, let shipment): return .send(shipment)

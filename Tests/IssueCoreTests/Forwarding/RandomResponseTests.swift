@@ -41,7 +41,7 @@ struct RandomResponseTests: ForwardingSteps {
                 case .settle(_, let settled):
                     delivered += settled.delivered.flatMap { left[$0] }
                     dead += settled.dead.map { left[$0.line] }
-                    left = settled.left.ranges.flatMap { left[$0] }
+                    left = settled.unfinished.ranges.flatMap { left[$0] }
                     guard !left.isEmpty else { continue }
                     let rest = batch(shipment.batch.rawValue + 1000, left.count)
                     guard let next = waited(forwarding.settled(.nothing, rest: rest, at: at(now)), &forwarding, &now)
