@@ -110,25 +110,18 @@ extension ForwardingOutbox {
             sums[number].records += 1
             sums[number].occurrences = sums[number].occurrences.clampedSum(row.int64(1))
         }
-        var unreadable = LedgerChanges()
+        var ledger = LedgerChanges()
         // The statement above has found the damaged blocks.
         for (_, account) in try accounts(ofUnreadable: blocks.unreadable(in: start + 1...RowID.max), open) {
-            unreadable.queued(
-                LedgerChanges.Sum(records: 1, occurrences: 1), account: account, destination: destination)
+            ledger.queued(LedgerChanges.Sum(records: 1, occurrences: 1), account: account, destination: destination)
         }
-        try unreadable.write(on: connection)
         for (series, sum) in zip(numbers.ids, sums) {
-            for fate in [LedgerChanges.received, Int64(IssueFate.Outcome.pending.databaseValue)] {
-                try connection.run(
-                    """
-                    INSERT INTO ledger (destination, account, fate, records, occurrences)
-                    SELECT ?1, account, ?2, ?3, ?4 FROM series WHERE id = ?5
-                    ON CONFLICT DO UPDATE SET records = records + excluded.records,
-                                              occurrences = excluded.occurrences
-                                                  + min(occurrences, 9223372036854775807 - excluded.occurrences)
-                    """, destination, fate, sum.records, sum.occurrences, series)
+            let account = try connection.first("SELECT account FROM series WHERE id = ?1", series) {
+                $0.id(0, as: AccountID.self)
             }
+            if let account { ledger.queued(sum, account: account, destination: destination) }
         }
+        try ledger.write(on: connection)
     }
 
     /// Returns `true` if the totals count exactly the records that are left in closed ranges. When retention removes

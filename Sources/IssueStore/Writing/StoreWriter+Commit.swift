@@ -362,8 +362,10 @@ struct LedgerChanges {
 
     private mutating func add(_ sum: Sum, destination: Int64, account: AccountID, fate: Int64) {
         let line = Line(destination: destination, account: account, fate: fate)
-        sums[line, default: Sum()].records += sum.records
-        sums[line, default: Sum()].occurrences += sum.occurrences
+        var total = sums[line] ?? Sum()
+        total.records += sum.records
+        total.occurrences = total.occurrences.clampedSum(sum.occurrences)
+        sums[line] = total
     }
 
     /// Returns the accounts with changes at a destination.
