@@ -200,16 +200,27 @@ struct OutageTests {
         }
     }
 
-    @Test("A start into a pause logs it once more")
+    @Test("A start into a pause logs it once more; the status shows the pause at once, also after a reload")
     func startsPaused() async throws {
         try await withListener { daemon, listener, client in
             listener.revokeToken(DaemonConfiguration.token)
             _ = try report(3, as: "Locked out", to: client)
             try await daemon.logs("Destination paused")
             try daemon.restart()
+            let later = try RawClient(path: daemon.socket)
             try await eventually("it is logged again") {
-                daemon.log.split(separator: "Destination paused").count == 3
+                let reason = try later.destination().reason
+                #expect(reason != "resuming")
+                return daemon.log.split(separator: "Destination paused").count == 3
             }
+            let before = try later.destination()
+            try daemon.reload()
+            try await eventually("it is tried again") {
+                let now = try later.destination()
+                #expect([before.reason, DestinationStatus.removedReason].contains(now.reason))
+                return now.requests > before.requests
+            }
+            #expect(try later.destination().failingSince == before.failingSince)
         }
     }
 

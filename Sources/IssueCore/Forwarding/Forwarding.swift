@@ -111,7 +111,8 @@ package struct Forwarding: Sendable {
     /// Why the last request failed. After a start, it is the last failure that the previous run has logged. Nil after a
     /// response that accepts or rejects lines, and after one that pauses the destination.
     var failing: FailureClass?
-    /// Why the last request paused the destination; nil if it did not. It stays set if all records of the batch are
+    /// Why the last request paused the destination; nil if it did not. After a start, it is the last pause that the
+    /// previous run has logged, provided that its batch is unfinished. It stays set if all records of the batch are
     /// removed, because nothing shows that the cause is fixed: requests of other batches are then probes too. Without a
     /// batch, a changed credential resets it.
     var pauseReason: PauseReason?
@@ -147,13 +148,15 @@ package struct Forwarding: Sendable {
     ///   - progress: The stored retry progress.
     ///   - earliest: The end of a wait that the destination requested before the start, or nil.
     ///   - failure: The failure that caused that wait; nil if it is not known.
+    ///   - pauseReason: Why the destination was paused when the last run ended, so that the first request is a probe;
+    ///     nil if it was not. Without effect during a wait that the destination requested.
     ///   - unit: A random number in 0..<1.
     ///   - now: The current time.
     /// - Returns: The action the caller must perform.
     package mutating func started(
         resuming batch: ForwardingBatch, preemptedBy later: ForwardingBatch? = nil, _ progress: RetryProgress,
-        notBefore earliest: MonotonicInstant? = nil, after failure: FailureClass? = nil, unit: Double,
-        at now: MonotonicInstant
+        notBefore earliest: MonotonicInstant? = nil, after failure: FailureClass? = nil,
+        pausedFor pauseReason: PauseReason? = nil, unit: Double, at now: MonotonicInstant
     ) -> NextAction {
         precondition(state == .idle, "A batch was resumed by a forwarder that is already running")
         current = BatchProgress(batch, spent: progress.spent)
@@ -166,6 +169,7 @@ package struct Forwarding: Sendable {
         let usual = now.advanced(by: settings.resumeDelay * min(max(unit, 0), 1))
         let until = max(usual, earliest ?? usual)
         let isRequestedByDestination = earliest.map { $0 > now } ?? false
+        if !isRequestedByDestination { self.pauseReason = pauseReason }
         state = .waiting(
             until: until,
             Wait(

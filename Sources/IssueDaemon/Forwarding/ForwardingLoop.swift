@@ -130,14 +130,12 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
             let left = Duration.milliseconds(retryAt.millisecondsSince1970 &- Clock.wall.millisecondsSince1970)
             return now.advanced(by: min(max(.zero, left), RetrySchedule.maxRetryAfter))
         }
-        let failure = service.outages.withLock { $0.failure }
-        guard let first = preempted?.resumed(state.unacknowledged) else {
-            return machine.started(
-                resuming: known, state.progress, notBefore: earliest, after: failure, unit: random, at: now)
-        }
+        let outages = service.outages.withLock { $0 }
+        let isCredentialFound = outages.pauseReason == .noCredential && !shipper.lacksCredential
+        let first = preempted?.resumed(state.unacknowledged)
         return machine.started(
-            resuming: first, preemptedBy: known, state.progress, notBefore: earliest, after: failure, unit: random,
-            at: now)
+            resuming: first ?? known, preemptedBy: first == nil ? nil : known, state.progress, notBefore: earliest,
+            after: outages.failure, pausedFor: isCredentialFound ? nil : outages.pauseReason, unit: random, at: now)
     }
 
     /// Tries every few seconds to read a missing credential. Once the credential has been read, forwarding resumes.

@@ -44,7 +44,8 @@ final class StatusRegistry: Sendable {
         var needsRestart = false
         var connections = 0
         var forwarders: [Forwarder] = []
-        /// When destinations began to fail, by name. These times are kept when a destination restarts.
+        /// When destinations began to fail, by name. These times are kept when a destination restarts or the store
+        /// is opened again.
         var failingSince: [String: IssueTimestamp] = [:]
         /// The notifiers, by name.
         var notifiers: [String: NotifierStatus] = [:]
@@ -67,7 +68,7 @@ final class StatusRegistry: Sendable {
         var notifierAdvice: [String: String] = [:]
     }
 
-    private let state = Mutex(State())
+    private let state: Mutex<State>
     private let counts: Monitor<Counts>
     private let startedAt: IssueTimestamp
     private let started: MonotonicInstant
@@ -75,9 +76,13 @@ final class StatusRegistry: Sendable {
 
     /// - Parameters:
     ///   - path: The path of the database.
-    ///   - earlier: The previous registry, whose counts continue; nil for the first registry of the process.
+    ///   - earlier: The previous registry, whose counts and times of failures continue; nil for the first registry of
+    ///     the process.
     init(path: String, after earlier: StatusRegistry? = nil) {
         self.path = path
+        var state = State()
+        state.failingSince = earlier?.state.withLock { $0.failingSince } ?? [:]
+        self.state = Mutex(state)
         startedAt = earlier?.startedAt ?? Clock.wall
         started = earlier?.started ?? Clock.monotonic
         counts = earlier?.counts ?? Monitor(Counts())

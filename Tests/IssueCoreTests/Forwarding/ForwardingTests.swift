@@ -12,6 +12,33 @@ struct ForwardingTests: ForwardingSteps {
         return forwarding
     }
 
+    @Test("A pause continues across a restart until a probe is accepted, unless the destination has requested a wait")
+    func resumingPaused() {
+        func started(notBefore earliest: MonotonicInstant? = nil) -> Forwarding {
+            var forwarding = Forwarding(settings: ForwardSettings(), at: at(0))
+            _ = forwarding.started(
+                resuming: batch(1, 3), RetryProgress(), notBefore: earliest, pausedFor: .unauthorised, unit: 0.5,
+                at: at(0))
+            return forwarding
+        }
+        var forwarding = started()
+        #expect(forwarding.view.state == .paused)
+        #expect(forwarding.view.reason == "unauthorised")
+        #expect(forwarding.view.nextAttempt == at(2.5))
+        #expect(forwarding.waited(at: at(2.5)) == .send(.init(batch: 1, range: 0..<1, rereadsCredential: true)))
+        #expect(forwarding.view.state == .paused)
+        var refused = forwarding
+        #expect(
+            refused.answered(answer(.paused(.unauthorised)), unit: 0, at: at(3))
+                == .pause(.unauthorised, until: at(63), RetryProgress()))
+        #expect(forwarding.answered(answer(.accepted), unit: 0, at: at(3)) == .send(.init(batch: 1, range: 1..<3)))
+        #expect(forwarding.view.state == .sending)
+
+        var flushed = started()
+        #expect(flushed.flushRequested(at: at(1)) == .send(.init(batch: 1, range: 0..<1, rereadsCredential: true)))
+        #expect(started(notBefore: at(600)).view.state == .waiting)
+    }
+
     @Test("Records wait to fill a batch, are stored, sent and settled, and the next batch follows")
     func goodDay() {
         var forwarding = Forwarding(settings: ForwardSettings(), at: at(0))

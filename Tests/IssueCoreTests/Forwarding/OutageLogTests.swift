@@ -112,6 +112,10 @@ struct OutageLogTests {
             #expect(run(&ended, [.accepting, condition], at: start) == [entry(.accepting), entry(condition)])
         }
         #expect([nil, "waiting: timeout", "paused: x"].map { OutageLog(stored: $0).failure } == [nil, .timeout, nil])
+        let pauses = [nil, "waiting: timeout", "paused: x", "paused: unauthorised"].map {
+            OutageLog(stored: $0).pauseReason
+        }
+        #expect(pauses == [nil, nil, nil, .unauthorised])
         var other = OutageLog(stored: "waiting: timeout")
         #expect(run(&other, [refused, timeout], at: start) == [entry(refused, "timeout"), entry(timeout, "refused")])
         var older = OutageLog(stored: "away")

@@ -105,6 +105,41 @@ struct ChangedDestinationTests {
         }
     }
 
+    @Test("A pause is shown at once after a restart and after a reload, and not if the address has changed")
+    func pauseAcrossStarts() throws {
+        func isPaused(_ reader: StoreReader, _ destination: DestinationRow) throws -> Bool {
+            try reader.destination(destination.id)?.state.lastLoggedState == "paused: forbidden"
+        }
+        let refusal = DeliveryResult(.paused(.forbidden), ResponseSummary("403"))
+        try with(refusal, until: isPaused) { path, writer in
+            let (destinations, registry) = (Destinations(), StatusRegistry(path: path))
+            let reader = try StoreReader(path: path)
+            var previous = try configuration()
+            func firstStatus(url: String) throws -> DestinationStatus {
+                var configuration = try configuration(url: url)
+                // The batch is not sent before the test ends.
+                configuration.destinations[0].settings.forward.resumeDelay = .seconds(1_000_000)
+                try start(destinations, configuration, replacing: previous, path, writer, registry)
+                previous = configuration
+                func status() throws -> DestinationStatus {
+                    registry.status(try reader.figures(viewer: .everything), viewer: .everything).destinations[0]
+                }
+                let isInTime = try waits { try status().reason != DestinationStatus.removedReason }
+                #expect(isInTime)
+                destinations.stop(timeout: .seconds(10))
+                defer { registry.forgetForwarders() }
+                return try status()
+            }
+            let restarted = try firstStatus(url: Self.url)
+            #expect(restarted.state == .paused)
+            #expect(restarted.reason == PauseReason.forbidden.rawValue)
+            let reloaded = try firstStatus(url: Self.url)
+            #expect(reloaded.state == .paused)
+            #expect(reloaded.failingSince == restarted.failingSince)
+            #expect(try firstStatus(url: "http://127.0.0.1:2/").state != .paused)
+        }
+    }
+
     @Test("A destination that is removed from the configuration is logged once, with its number of pending records")
     func removed() throws {
         func isWaiting(_ reader: StoreReader, _ destination: DestinationRow) throws -> Bool {
