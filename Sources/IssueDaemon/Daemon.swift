@@ -25,6 +25,8 @@ package final class Daemon {
     private var isReady = false
     /// The path of the socket. If the socket is inherited, the path that it is bound to.
     private var socketPath = ""
+    /// The settings with which the socket was opened. A reload does not change `Path=` and `Mode=` of an open socket.
+    private let openedSocket: SocketSettings
     /// The socket of the unit `issued-metrics.socket`; nil without it.
     private var metricsListener: SharedDescriptor?
 
@@ -91,6 +93,7 @@ package final class Daemon {
         _ effective: EffectiveConfiguration, _ source: ConfigurationSource, _ environment: HostEnvironment, _ log: Log
     ) throws {
         self.effective = effective
+        openedSocket = effective.configuration.socket
         lastValid = effective.isValid ? effective.configuration : nil
         self.source = source
         self.environment = environment
@@ -369,9 +372,9 @@ extension Daemon {
                 try prepareFolder()
                 let next = nextStatusRegistry
                 let run = try DaemonRun(
-                    configuration, replacing: previous, statusRegistry: next, listener: socket.listener,
-                    metricsListener: metricsListener, corruptionCheck: corruptionCheck, storeLock: storeLock,
-                    damaged: { wakeUp.storeDamaged() }, log: log)
+                    configuration, replacing: previous, openedSocket: openedSocket, statusRegistry: next,
+                    listener: socket.listener, metricsListener: metricsListener, corruptionCheck: corruptionCheck,
+                    storeLock: storeLock, damaged: { wakeUp.storeDamaged() }, log: log)
                 statusRegistry = next
                 publishConfiguration(to: run.statusRegistry)
                 if reportedFailure != nil { log.notice(.storeOpened, ["file": configuration.store.path]) }

@@ -24,7 +24,8 @@ final class DaemonRun {
     /// The threads of the alert logger and of the jobs, which read the store.
     private let readers: [JoinableThread]
     private let log: Log
-    /// The settings of the socket, and the path of the database. They stay the same until the end of the run.
+    /// The settings of the socket, and the path of the database. They stay the same until the end of the run, the path
+    /// and mode of the socket even until the end of the process.
     private let fixed: (socket: SocketSettings, path: String)
     /// Whether forwarding services must be started later, because an attempt to start services has failed.
     private var lacksForwarding = false
@@ -43,18 +44,22 @@ final class DaemonRun {
 
     /// Opens the store and starts all services.
     ///
-    /// - Parameter previous: The last valid configuration of an earlier run; nil if it is not known.
+    /// - Parameters:
+    ///   - previous: The last valid configuration of an earlier run; nil if it is not known.
+    ///   - openedSocket: The settings with which the listener was opened.
     /// - Throws: `StoreFailure` if the store can't be opened, or the error of a thread or descriptor that can't be
     ///   created.
     init(
-        _ configuration: Configuration, replacing previous: Configuration?, statusRegistry: StatusRegistry,
-        listener: SharedDescriptor, metricsListener: SharedDescriptor?, corruptionCheck: CorruptionCheck,
-        storeLock: StoreLock,
+        _ configuration: Configuration, replacing previous: Configuration?, openedSocket: SocketSettings,
+        statusRegistry: StatusRegistry, listener: SharedDescriptor, metricsListener: SharedDescriptor?,
+        corruptionCheck: CorruptionCheck, storeLock: StoreLock,
         damaged: @escaping @Sendable () -> Void, log: Log
     ) throws {
         let path = configuration.store.path
         self.log = log
-        fixed = (configuration.socket, path)
+        var fixedSocket = configuration.socket
+        (fixedSocket.path, fixedSocket.mode) = (openedSocket.path, openedSocket.mode)
+        fixed = (fixedSocket, path)
         forwarded = previous
         let redactor = RedactionKeyFile(nextTo: path).redactor(configuration.redaction, log)
         let socket = try SocketService(
@@ -123,6 +128,7 @@ final class DaemonRun {
             try JoinableThread(name: "announcer") { alertLogger.run() },
             try JoinableThread(name: "jobs") { jobs.run() },
         ]
+        statusRegistry.update(needsRestart: needsRestart(configuration))
         statusRegistry.update(commitsLostAt: storeLock.commitsLostAt)
         if storeLock.takeUnreportedLoss() {
             notifiers.report(
@@ -199,9 +205,13 @@ final class DaemonRun {
         statusRegistry.forgetNotifiers()
         (lacksForwarding, lacksNotifiers) = (false, false)
         startMissingServices(configuration)
-        let needsRestart = configuration.socket != fixed.socket || configuration.store.path != fixed.path
+        let needsRestart = needsRestart(configuration)
         statusRegistry.update(needsRestart: needsRestart)
         if needsRestart { log.notice(.configNeedsRestart) }
+    }
+
+    private func needsRestart(_ configuration: Configuration) -> Bool {
+        configuration.socket != fixed.socket || configuration.store.path != fixed.path
     }
 
     /// Sends a heartbeat request to the socket and writer threads. Returns `true` if both have answered the previous

@@ -1,4 +1,5 @@
 import FakeLogz
+import Foundation
 import IssueProtocol
 import IssueTestSupport
 import Testing
@@ -76,6 +77,18 @@ struct ReloadTests {
             try daemon.reload()
             #expect(tellings() == 1)
             #expect(try RawClient(path: daemon.socket).status().store.faults == [])
+        }
+    }
+
+    @Test("A change of the socket that needs a restart remains a fault after the database was opened again")
+    func changedSocketAndReopenedStore() async throws {
+        try await DaemonFixture.with { daemon in
+            _ = try RawClient(path: daemon.socket).report("Before")
+            try daemon.configure("[Socket]\nMode=0600")
+            try daemon.reload()
+            for ending in ["", "-wal", "-shm"] { try FileManager.default.removeItem(atPath: daemon.database + ending) }
+            try await eventually("it is stored") { (try? RawClient(path: daemon.socket).report("After"))?.count == 1 }
+            #expect(try RawClient(path: daemon.socket).status().store.faultsByKind.map(\.kind).contains(.restart))
         }
     }
 
