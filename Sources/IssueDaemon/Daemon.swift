@@ -418,6 +418,7 @@ extension Daemon {
             while let signal = try signals.next() {
                 guard signal == .hangUp else { return false }
                 reload(nil)
+                unavailableServer?.reload(effective)
             }
             if let listener = socket.checkSocketFile() {
                 unavailableServer?.listen(at: listener)

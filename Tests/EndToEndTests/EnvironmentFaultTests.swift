@@ -113,6 +113,26 @@ struct EnvironmentFaultTests {
         }
     }
 
+    @Test("While the database can't be opened, a reload updates the faults in the status and the readers")
+    func reloadWhileUnopenable() async throws {
+        try await DaemonFixture.with(starts: false) { daemon in
+            _ = try daemon.takeStateFolder()
+            try daemon.start()
+            try daemon.configure("[Access]\nReaders=4242\n[Nonsense]\nKey=1")
+            try daemon.reload()
+            try await eventually("the error is shown") {
+                try RawClient(path: daemon.socket).status().store.faultsByKind.map(\.kind).contains(.configuration)
+            }
+            try daemon.configure("[Access]\nReaders=4242")
+            try daemon.reload()
+            try await eventually("the error is no longer shown") {
+                try !RawClient(path: daemon.socket).status().store.faultsByKind.map(\.kind).contains(.configuration)
+            }
+            guard OtherUser.obstacle == nil else { return }
+            #expect(try OtherUser.client(4242, of: daemon).status().store.path == daemon.database)
+        }
+    }
+
     @Test("A daemon that can't open its database exits with 0 on SIGTERM")
     func unopenableAndStopped() async throws {
         try await DaemonFixture.with(starts: false) { daemon in

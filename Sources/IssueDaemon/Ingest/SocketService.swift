@@ -275,6 +275,12 @@ final class UnavailableStoreServer {
         socket.listen(at: listener)
     }
 
+    /// Applies the rights of a new configuration, and shows its errors in the status.
+    func reload(_ effective: EffectiveConfiguration) {
+        socket.access.withLock { $0 = AccessPolicy(effective.configuration.access) }
+        socket.statusRegistry.update(effective)
+    }
+
     /// Stops accepting connections, and waits up to `timeout` until all pending calls are answered.
     func end(timeout: Duration) {
         socket.stop()
