@@ -387,9 +387,11 @@ extension String {
 enum UnknownKeyMessage {
     static func message(for key: String, in section: ConfigurationMerger.Section) -> String {
         if key.lowercased().hasSuffix("token") {
+            let credential = section.kind.destination?.format.defaultCredential.map {
+                "; or write it to /etc/credstore/\($0), and set Credential=\($0)"
+            }
             return "A token must not be in a configuration file. Write it to a file that only the daemon's user can "
-                + "read, and set Credential= to the file's absolute path; or write it to "
-                + "/etc/credstore/logzio-token, and set Credential=logzio-token."
+                + "read, and set Credential= to the file's absolute path\(credential ?? "")."
         }
         let beginning = "\(section.title) has no key \(key.truncatedForLog)="
         if section.kind.isDestination, ConfigurationTable.guards.contains(where: { $0.name == key }) {

@@ -58,6 +58,11 @@ struct SelfHostedConfigurationTests {
                 "[Limits]\nUser=x\n",
                 "issued.conf:2: [Limits] has no key User=; expected it in [Limits NAME] or [ClickHouse] or [Elasticsearch]."
             ),
+            (
+                "[OTLP]\nURL=http://a\nToken=x\n",
+                "issued.conf:3: A token must not be in a configuration file. Write it to a file that only the daemon's "
+                    + "user can read, and set Credential= to the file's absolute path."
+            ),
             ("[OTLP]\nURL=http://a\nCAFile=/etc/hosts\n", "issued.conf:3: CAFile=/etc/hosts contains no certificate"),
             (
                 "[Elasticsearch]\nURL=https://u:p@h\n",
