@@ -241,9 +241,12 @@ private struct TargetResolver {
         var tokenFile: TokenFile?
         if let credential = settings.credential {
             guard !section.wrongKeys.contains("Credential") else { return nil }
+            // A key with an invalid value counts as set. Otherwise an invalid `User=` would cause an error about the
+            // password, too.
+            let options = settings.options.merging(section.wrongKeys.map { ($0, "") }) { value, _ in value }
             tokenFile = file(
                 credential, word: kind.format.credentialWord, default: kind.format.defaultCredential,
-                isPassword: kind.format.isPassword(settings.options),
+                isPassword: kind.format.isPassword(options),
                 scope: section.destinationName.map { .credential($0) } ?? section.scope)
         }
         guard let address else { return nil }

@@ -95,6 +95,7 @@ struct SelfHostedConfigurationTests {
         #expect(try configuration.destinations[0].tokenFile?.read().text == "p@ss word")
         #expect(configuration.destinations[0].settings[option: "User"] == "ops@example.com")
         #expect(try folder.load(configuration.text) == configuration)
+        #expect(folder.problems(of: text.replacing("ops@", with: "a:b")).count == 1)
         for other in ["Elasticsearch", "OTLP", "ClickHouse"] {
             let problems = folder.problems(of: "[\(other)]\nURL=http://127.0.0.1\nCredential=\(file)\n")
             #expect(problems.count == 1 && problems[0].contains("it is not a token: it contains blanks"))
