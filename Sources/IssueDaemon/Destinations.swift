@@ -37,7 +37,10 @@ final class Destinations: Sendable {
                 StoreWriter.ConfiguredDestination(
                     name: name, kind: kind.name, takesBacklog: settings.backlog == .all)
             }
-        let rows = try writer.perform { try $0.configure(configured, at: Clock.wall) }
+        let (removed, rows) = try writer.perform {
+            (try $0.destinationsRemoved(by: configured), try $0.configure(configured, at: Clock.wall))
+        }
+        if !removed.isEmpty { logRemoved(removed, path: path, writer, log) }
         limitMonitor.keep(Set(configuration.destinations.map(\.name)))
         let users = AccountableUsers.onThisHost(configuration.access)
         let names = Set(running.withLock { $0.map(\.service.destination.name) })
@@ -61,9 +64,9 @@ final class Destinations: Sendable {
         for row in rows.dropFirst(configuration.destinations.count) {
             statusRegistry.update(StatusRegistry.Forwarder(misconfigured: row))
         }
-        let known = previous.map { $0.destinations.map(\.name) + $0.misconfigured.map(\.name) } ?? []
-        let removed = Set(known).subtracting(configured.map(\.name))
-        guard !removed.isEmpty else { return }
+    }
+
+    private func logRemoved(_ removed: [String], path: String, _ writer: WriterService, _ log: Log) {
         let reader = try? StoreReader(path: path, cache: 256, control: writer.snapshots.control(.background))
         for figures in (try? reader?.figures(viewer: .everything))?.ledgers ?? [] where removed.contains(figures.name) {
             let pending = figures.ledger.pending

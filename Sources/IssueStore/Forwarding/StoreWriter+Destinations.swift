@@ -29,6 +29,14 @@ extension StoreWriter {
         return try transaction { () throws(SQLiteError) in try outbox.configure(configured, at: now, &memory) }
     }
 
+    /// Returns the names of the active destinations that `configure` would deactivate.
+    package func destinationsRemoved(by configured: [ConfiguredDestination]) throws(StoreFailure) -> [String] {
+        let active = try Self.convertingErrors { () throws(SQLiteError) in
+            try connection.all("SELECT name FROM destinations WHERE active = 1 ORDER BY id") { $0.text(0) }
+        }
+        return active.filter { name in !configured.contains { $0.name == name } }
+    }
+
     /// Returns the ids of the configured destinations.
     static func activeDestinations(_ connection: DatabaseConnection) throws(SQLiteError) -> [Int64] {
         try connection.all("SELECT id FROM destinations WHERE active = 1 ORDER BY id") { $0.int64(0) }
