@@ -261,13 +261,7 @@ struct StoreMaintenance {
         onKeepFree(isUnreachable)
         guard isUnreachable, !isFreeSpaceUnreachable else { return }
         let free = facts.freeBytes.map { "\($0)" } ?? "unknown"
-        log.warning(
-            .storeMaintenanceFailed,
-            [
-                "error": "other files fill the disk: removing all records would not free enough for KeepFree=, so none "
-                    + "are removed for it",
-                "free": free, "database": "\(facts.usedBytes)",
-            ])
+        log.warning(.storeKeepFreeUnreachable, ["free": free, "database": "\(facts.usedBytes)"])
     }
 
     /// Performs the next step of counting or removing series without records.

@@ -29,6 +29,7 @@ package struct LogEvent: Hashable, Sendable {
         daemonReady, daemonStopping, daemonStopped, daemonFailed, daemonTemporaryFolderTaken, daemonSendersNotReading,
         daemonReadersLeft,
         storeOpenFailed, storeOpened, storeNoSpace, storeWriteFailed, storeWritable, storeMaintenanceFailed,
+        storeKeepFreeUnreachable,
         storeRecordsExpired, storeRecordsThinned, storeRegrouped, storeQuietResolved, storeDamaged, storeUnusable,
         storeForeign, storeReopened,
         storeReplaced, storeBlockDamaged, storeWALOrphaned, storeWALRemoved,
@@ -146,6 +147,11 @@ package struct LogEvent: Hashable, Sendable {
         "store.maintenance-failed", "Store maintenance failed; retrying later",
         "Old records could not be removed, a mute could not be ended, or the file could not be shrunk.",
         "Read `error=`; if it persists, check the disk.")
+    package static let storeKeepFreeUnreachable = LogEvent(
+        "store.keep-free-unreachable", "KeepFree= can't be met because other files fill the disk",
+        "Removing all records would not free enough space for `KeepFree=`, so none are removed for it. `free=` is the "
+            + "free space and `database=` the used part of the database, in bytes.",
+        "Free space on the file system of the database, or lower `KeepFree=` if it is above its minimum.")
     package static let storeRecordsExpired = LogEvent(
         "store.records-expired", "Removed the oldest records",
         "Retention removed records because of `reason=`; `expired=` of them had not been delivered. With `reason=age` "

@@ -274,13 +274,14 @@ struct StoreMaintenanceTests {
         }
     }
 
-    @Test("While other files fill the disk, it is checked every few seconds whether they still do")
+    @Test("While other files fill the disk, this is logged and checked every few seconds")
     func freeSpace() throws {
         try ScanFixture.withPath { path in
             let fixture = try Fixture(path)
+            let (log, lines) = keptLog()
             func wait(keepFree: Int64) throws -> Duration {
                 fixture.writer.reload(LimitSettings(), RetentionSettings(maxSize: .max, keepFree: keepFree))
-                var maintenance = StoreMaintenance(folder: fixture.folder, removed: {}, log: .silent)
+                var maintenance = StoreMaintenance(folder: fixture.folder, removed: {}, log: log)
                 let now = Clock.monotonic
                 for _ in 0..<1000 where maintenance.deadline(fixture.writer) <= now {
                     try maintenance.step(fixture.writer, isIdle: true, at: now)
@@ -288,7 +289,10 @@ struct StoreMaintenanceTests {
                 return now.duration(to: maintenance.deadline(fixture.writer))
             }
             #expect(try wait(keepFree: 0) > .seconds(10))
+            #expect(lines() == [])
             #expect(try wait(keepFree: .max) == .seconds(5))
+            #expect(lines().count == 1)
+            #expect(lines().first?.contains("id=\(LogEvent.storeKeepFreeUnreachable.id)") == true)
         }
     }
 
