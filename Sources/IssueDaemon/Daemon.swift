@@ -336,9 +336,7 @@ package final class Daemon {
     /// Returns an empty text if it is inside, or if the service manager has set no state directory.
     private func sandboxHint(_ folder: String) -> String {
         let states = environment.stateFolders
-        guard !states.isEmpty, !states.contains(where: { folder == $0 || folder.hasPrefix($0 + "/") }) else {
-            return ""
-        }
+        guard !states.isEmpty, !FileSystem.isFolder(folder, inside: states) else { return "" }
         return "; add ReadWritePaths=\(folder) to the [Service] section of the unit with systemctl edit issued"
     }
 

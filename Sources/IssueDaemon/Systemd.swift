@@ -57,7 +57,6 @@ package struct InheritedSockets: ~Copyable, Sendable {
     }
 
     package var count: Int { entries.count }
-    package var names: [String] { entries.map(\.name) }
 
     /// Takes the first listening socket with this name.
     ///

@@ -162,7 +162,7 @@ struct ConfigurationBuilder {
         // systemd creates the state directory and makes the daemon its owner.
         let states = environment.stateFolders.isEmpty ? [ServiceUnit.stateFolder] : environment.stateFolders
         var folder = FileSystem.parentFolder(of: path)
-        guard !states.contains(where: { folder == $0 || folder.hasPrefix($0 + "/") }) else { return }
+        guard !FileSystem.isFolder(folder, inside: states) else { return }
         while folder != "/", (try? FileSystem.status(of: folder)) == nil {
             folder = FileSystem.parentFolder(of: folder)
         }

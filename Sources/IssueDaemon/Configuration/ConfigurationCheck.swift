@@ -72,7 +72,7 @@ struct CheckSubject: Equatable {
         guard unit.isInstalled, case .other = choice else { return [] }
         let folder = FileSystem.parentFolder(of: database)
         let writable = [ServiceUnit.stateFolder] + unit.writablePaths
-        guard !writable.contains(where: { folder == $0 || folder.hasPrefix($0 + "/") }) else { return [] }
+        guard !FileSystem.isFolder(folder, inside: writable) else { return [] }
         return [
             "[Store] Path=\(database) is outside of \(ServiceUnit.stateFolder), and \(unit.sourcePath) may not let the "
                 + "daemon write there: add ReadWritePaths=\(folder) to its [Service] section with systemctl edit "

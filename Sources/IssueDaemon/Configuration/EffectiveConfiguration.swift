@@ -266,8 +266,7 @@ extension HostEnvironment {
     /// and for the default files, because then the default database belongs to this daemon.
     fileprivate func separateStore(for source: ConfigurationSource) -> String? {
         guard source != .default, stateFolders.isEmpty else { return nil }
-        let configuration = isOrdinaryUser ? userConfiguration : .default
-        return "\(FileSystem.parentFolder(of: configuration.store.path))/unknown-config/issues.db"
+        return "\(defaultStoreFolder)/unknown-config/issues.db"
     }
 
     /// Returns the state directory of the service or, without one, the default folder of the database. If `--config`
@@ -276,7 +275,11 @@ extension HostEnvironment {
     fileprivate func stateFolder(for source: ConfigurationSource) -> String? {
         if let folder = stateFolders.first { return folder }
         guard source == .default else { return nil }
-        let configuration = isOrdinaryUser ? userConfiguration : .default
-        return FileSystem.parentFolder(of: configuration.store.path)
+        return defaultStoreFolder
+    }
+
+    /// The folder of the database of the default configuration.
+    private var defaultStoreFolder: String {
+        FileSystem.parentFolder(of: (isOrdinaryUser ? userConfiguration : .default).store.path)
     }
 }

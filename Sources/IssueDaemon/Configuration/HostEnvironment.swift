@@ -92,6 +92,13 @@ extension HostEnvironment {
     }
 }
 
+extension FileSystem {
+    /// Returns `true` if a path is that of one of these folders, or of a folder within one.
+    static func isFolder(_ path: String, inside folders: [String]) -> Bool {
+        folders.contains { path == $0 || path.hasPrefix($0 + "/") }
+    }
+}
+
 /// The settings of the installed `issued.service` that `--check` needs.
 struct ServiceUnit: Equatable {
     static let stateFolder = "/var/lib/issued"

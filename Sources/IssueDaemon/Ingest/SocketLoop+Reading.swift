@@ -228,11 +228,12 @@ extension SocketLoop {
         if let cut = memory.messageCut {
             cutOff(cut) { connection in connection.state.partialSince.map { ($0, connection.bytes.receivedMemory) } }
         }
-        if let cut = memory.replyCut {
-            cutOff(cut) { connection in
-                connection.state.stalledSince.map { ($0, connection.intake.replies.memory) }
-            }
-        }
+        if let cut = memory.replyCut { cutOffReplies(cut) }
+    }
+
+    /// Closes connections whose clients do not read their replies.
+    func cutOffReplies(_ cut: MemoryPressure.Cut) {
+        cutOff(cut) { connection in connection.state.stalledSince.map { ($0, connection.intake.replies.memory) } }
     }
 
     /// Closes connections that hold much memory.
@@ -241,7 +242,7 @@ extension SocketLoop {
     ///   - cut: Chooses the connections.
     ///   - held: Returns when the connection's timeout began, and how many bytes the connection holds; nil if no
     ///     timeout is running.
-    func cutOff(_ cut: MemoryPressure.Cut, _ held: (ClientConnection) -> (MonotonicInstant, Int)?) {
+    private func cutOff(_ cut: MemoryPressure.Cut, _ held: (ClientConnection) -> (MonotonicInstant, Int)?) {
         let holdings = connections.values.compactMap { connection in
             held(connection).map { since, bytes in
                 MemoryReservation(connection: connection.id, owner: connection.user.uid, bytes: bytes, since: since)

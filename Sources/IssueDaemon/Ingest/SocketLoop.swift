@@ -241,9 +241,7 @@ final class SocketLoop {
         let now = Clock.monotonic
         acceptor.refused.answerDue(at: now)
         if let cut = memory.replyDeadlineReached(at: now) {
-            cutOff(cut) { connection in
-                connection.state.stalledSince.map { ($0, connection.bytes.unreadMemory) }
-            }
+            cutOffReplies(cut)
         }
         switch acceptor.gate.deadlineReached(at: now) {
         case .resume:

@@ -55,7 +55,7 @@ final class CorruptionCheck: Sendable {
             return .confirmed
         }
         for attempt in 1...Self.attempts {
-            switch check(path) {
+            switch Self.checkPages(of: path, within: timeout) {
             case .whole: return ignore(damage, .healthy)
             case .inconclusive: return ignore(damage, .inconclusive)
             case .damaged: if attempt < Self.attempts { Clock.sleep(for: Self.pause) }
@@ -68,8 +68,6 @@ final class CorruptionCheck: Sendable {
         if !damage.isUnreadable { lastIgnoredAt.withLock { $0 = MonotonicClock.now } }
         return verdict
     }
-
-    private func check(_ path: String) -> StoreCheck.Finding { Self.checkPages(of: path, within: timeout) }
 
     /// Checks all pages of a database.
     ///
