@@ -166,7 +166,7 @@ package final class Daemon {
             // Replaces the text about an earlier run, or about a database that could not be opened.
             try? notification.status(run.statusRegistry.summary)
         }
-        if try serve(run, socket) == .storeDamaged {
+        if try serve(run, socket) == .mustReopen {
             run.end(drainTimeout: .seconds(1), flushTimeout: .seconds(1))
             return true
         }
@@ -180,7 +180,7 @@ package final class Daemon {
     /// Why `serve` has returned.
     private enum End {
         case stopRequested
-        case storeDamaged
+        case mustReopen
     }
 
     /// Handles signals and other events until the daemon must stop or the store must be opened again.
@@ -200,7 +200,7 @@ package final class Daemon {
                 reload(run)
             }
             _ = wakeUp.counter.take()
-            if wakeUp.takeDamage() { return .storeDamaged }
+            if wakeUp.takeRequest() { return .mustReopen }
             if socket.isMissing || events.contains(where: { $0.token == 2 }), let listener = socket.checkSocketFile() {
                 run.socket.listen(at: listener)
                 socket.watch(with: poller, token: 2)
@@ -372,7 +372,7 @@ extension Daemon {
                 let run = try DaemonRun(
                     configuration, replacing: previous, openedSocket: openedSocket, statusRegistry: next,
                     listener: socket.listener, metricsListener: metricsListener, corruptionCheck: corruptionCheck,
-                    storeLock: storeLock, damaged: { wakeUp.storeDamaged() }, log: log)
+                    storeLock: storeLock, mustReopen: { wakeUp.requestReopening() }, log: log)
                 statusRegistry = next
                 publishConfiguration(to: run.statusRegistry)
                 if reportedFailure != nil { log.notice(.storeOpened, ["file": configuration.store.path]) }
@@ -435,22 +435,22 @@ struct DaemonFailure: Error {
 /// Wakes the main thread when the store must be opened again, because it may be damaged or one of its files is missing.
 final class DaemonWakeUp: Sendable {
     let counter: EventCounter
-    private let damage = Mutex(false)
+    private let isRequested = Mutex(false)
 
     init() throws(Errno) {
         counter = try EventCounter()
     }
 
-    func storeDamaged() {
-        damage.withLock { $0 = true }
+    func requestReopening() {
+        isRequested.withLock { $0 = true }
         counter.signal()
     }
 
-    /// Returns `true` if `storeDamaged()` was called since this function was last called.
-    func takeDamage() -> Bool {
-        damage.withLock { isDamaged in
-            defer { isDamaged = false }
-            return isDamaged
+    /// Returns `true` if `requestReopening()` was called since this function was last called.
+    func takeRequest() -> Bool {
+        isRequested.withLock { isRequested in
+            defer { isRequested = false }
+            return isRequested
         }
     }
 }

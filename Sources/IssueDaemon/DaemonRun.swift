@@ -53,7 +53,7 @@ final class DaemonRun {
         _ configuration: Configuration, replacing previous: Configuration?, openedSocket: SocketSettings,
         statusRegistry: StatusRegistry, listener: SharedDescriptor, metricsListener: SharedDescriptor?,
         corruptionCheck: CorruptionCheck, storeLock: StoreLock,
-        damaged: @escaping @Sendable () -> Void, log: Log
+        mustReopen: @escaping @Sendable () -> Void, log: Log
     ) throws {
         let path = configuration.store.path
         self.log = log
@@ -99,7 +99,7 @@ final class DaemonRun {
                     changed: { failure in
                         statusRegistry.update(failure)
                         if let failure { notifiers.report(.storeFault, "reports are refused: \(failure)") }
-                    }, damaged: damaged,
+                    }, mustReopen: mustReopen,
                     removed: { jobs.collect() },
                     keepFreeUnreachable: { statusRegistry.update(keepFreeUnreachable: $0) })
             ) { result in

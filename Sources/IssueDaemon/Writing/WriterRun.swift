@@ -335,7 +335,7 @@ final class WriterRun {
         isAbandoned = true
         // Only tasks are rejected. Reports that arrive before the socket is closed are refused with an answer.
         inbox.withLock { $0.isClosed = true }
-        callbacks.damaged()
+        callbacks.mustReopen()
     }
 
     private func refuse(_ submissions: [Submission], _ error: CollectorError?) {

@@ -19,7 +19,7 @@ final class WriterService: Sendable {
         var changed: @Sendable (StoreFailure?) -> Void
         /// The database is no longer written to and must be opened again, because it may be damaged or one of its files
         /// is no longer at its path.
-        var damaged: @Sendable () -> Void
+        var mustReopen: @Sendable () -> Void
         /// Records were removed since the last call. Rows that are no longer referenced should now be removed, too.
         var removed: @Sendable () -> Void
         /// Whether other files fill the disk so much that no records are removed for `KeepFree=`. Called at each check.

@@ -54,7 +54,7 @@ final class ScanFixture {
         let writing = try JoinableThread(name: "writer") {
             writer.run(
                 WriterService.Callbacks(
-                    stored: { _ in }, refused: { _ in }, changed: { _ in }, damaged: {}, removed: {})
+                    stored: { _ in }, refused: { _ in }, changed: { _ in }, mustReopen: {}, removed: {})
             ) { _ in }
         }
         defer {

@@ -58,7 +58,7 @@ final class NotifierFixture {
         writerThread = try JoinableThread(name: "writer") {
             writer.run(
                 WriterService.Callbacks(
-                    stored: { _ in }, refused: { _ in }, changed: { _ in }, damaged: {}, removed: {})
+                    stored: { _ in }, refused: { _ in }, changed: { _ in }, mustReopen: {}, removed: {})
             ) { _ in }
         }
         self.writer = writer

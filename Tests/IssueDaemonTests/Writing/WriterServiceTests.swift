@@ -32,7 +32,7 @@ struct WriterServiceTests {
                         refused.broadcast()
                     },
                     changed: { _ in },
-                    damaged: {
+                    mustReopen: {
                         damaged.withLock { $0 = true }
                         damaged.broadcast()
                     }, removed: {})
