@@ -14,14 +14,14 @@ final class DaemonRun {
     private let writer: WriterService
     private let queries: QueryService
     private let jobs: JobService
-    private let alertLogger: AlertLogger
+    private let announcementLogger: AnnouncementLogger
     private let destinations = Destinations()
     private let notifiers = Notifiers()
     private let limitMonitor: LimitMonitor
     private let heartbeats = Heartbeats()
     private let writerThread: JoinableThread
     private var socketThread: JoinableThread?
-    /// The threads of the alert logger and of the jobs, which read the store.
+    /// The threads of the announcement logger and of the jobs, which read the store.
     private let readers: [JoinableThread]
     private let log: Log
     /// The settings of the socket, and the path of the database. They stay the same until the end of the run, the path
@@ -72,18 +72,18 @@ final class DaemonRun {
                 corruptionCheck: corruptionCheck, lock: storeLock), log: log)
         let destinations = destinations
         let notifiers = notifiers
-        let alertLogger = AlertLogger(path: path, snapshots: writer.snapshots, log: log)
+        let announcementLogger = AnnouncementLogger(path: path, snapshots: writer.snapshots, log: log)
         limitMonitor = LimitMonitor { user, text in notifiers.report(.limitReached, uid: user, text) }
         let queries = QueryService(
             path: path, writer: writer, statusRegistry: statusRegistry, socket: socket,
             replies: socket.limits.replyBudget, log: log,
-            announcements: { alertLogger.limits() })
+            announcements: { announcementLogger.limits() })
         queries.use(ForecastSettings(configuration, redactor: redactor))
         let jobs = JobService(
             path: path, writer: writer, socket: socket, destinations: destinations, notifiers: notifiers,
             redactor: redactor, log: log)
         (self.statusRegistry, self.writer, self.queries, self.jobs) = (statusRegistry, writer, queries, jobs)
-        (self.alertLogger, self.socket) = (alertLogger, socket)
+        (self.announcementLogger, self.socket) = (announcementLogger, socket)
 
         let started = Monitor<Result<Void, StoreFailure>?>(nil)
         writerThread = try JoinableThread(name: "writer") {
@@ -91,7 +91,7 @@ final class DaemonRun {
                 WriterService.Callbacks(
                     stored: { outcomes in
                         socket.stored(outcomes)
-                        alertLogger.committed()
+                        announcementLogger.committed()
                         notifiers.committed()
                         destinations.recordsArrived()
                     },
@@ -112,7 +112,7 @@ final class DaemonRun {
         try writer.perform { writer in
             writer.callbacks.onCorrections = { destinations.recordsArrived() }
             writer.callbacks.onPriorityRecords = { records in
-                alertLogger.recordsStored(records)
+                announcementLogger.recordsStored(records)
                 notifiers.recordsStored(records)
             }
             writer.callbacks.onCardinalityOverflow = { overflow in
@@ -125,7 +125,7 @@ final class DaemonRun {
             }
         }
         readers = [
-            try JoinableThread(name: "announcer") { alertLogger.run() },
+            try JoinableThread(name: "announcer") { announcementLogger.run() },
             try JoinableThread(name: "jobs") { jobs.run() },
         ]
         statusRegistry.update(needsRestart: needsRestart(configuration))
@@ -246,12 +246,12 @@ final class DaemonRun {
     }
 
     private func close() {
-        alertLogger.stop()
+        announcementLogger.stop()
         queries.stop()
         jobs.stop()
         let now = Clock.monotonic
         let deadline = Clock.kernel(now.advanced(by: Self.readerStopTimeout))
-        // The alert logger still reads records for its remaining alerts.
+        // The announcement logger still reads records for its remaining announcements.
         _ = readers[0].wait(until: Clock.kernel(now.advanced(by: Self.readerStopTimeout / 2)))
         // Only the writer's connection removes the WAL, and only if it is closed last. So the readers end first.
         writer.snapshots.end(timeout: Self.readerStopTimeout / 2)

@@ -1,13 +1,12 @@
 package import IssueProtocol
 
-/// Decides which alerts are logged individually for operators, and counts the others for a later collective message.
-/// In the documentation, an alert that is logged individually is an announcement.
+/// Decides which records are announced to operators one by one, and counts the others for a later collective message.
 ///
 /// There is one budget for new groups and another for critical and regressed records, so a flood of one kind does not
 /// hide the other. In each budget, every user has a limit, and all users share a second one (`FairBucket`), which
-/// refills as fast as the limits of `noisyUsers` users together. The shared limit reserves one alert for each of
+/// refills as fast as the limits of `noisyUsers` users together. The shared limit reserves one announcement for each of
 /// `quietUsers` quiet users.
-package struct AlertRateLimiter: Sendable {
+package struct AnnouncementRateLimiter: Sendable {
     /// Two buckets, or the demand on them: one for new groups, and one for critical and regressed records.
     private struct Budget<Bucket: Sendable>: Sendable {
         private var (new, urgent): (Bucket, Bucket)
@@ -32,12 +31,12 @@ package struct AlertRateLimiter: Sendable {
     package static let userLimit = BucketLimit(burst: 10, refill: Rate(5, per: .seconds(60)))
     /// The number of users whose limits together refill as fast as the shared limit.
     package static let noisyUsers: Int64 = 4
-    /// The number of quiet users for whom the shared limit reserves one alert each.
+    /// The number of quiet users for whom the shared limit reserves one announcement each.
     package static let quietUsers: Int64 = 40
     /// The limit of all users together in each budget. A fifth of its burst is reserved for quiet users.
     package static let totalLimit = BucketLimit(
         burst: quietUsers * 5, refill: Rate(userLimit.refill.count * noisyUsers, per: userLimit.refill.period))
-    /// How long suppressed alerts are counted before they are reported.
+    /// How long suppressed announcements are counted before they are reported.
     package static let suppressionReportDelay: Duration = .seconds(60)
     /// The maximum number of users remembered.
     package static let maxUsers = 256
@@ -46,12 +45,12 @@ package struct AlertRateLimiter: Sendable {
     private var all: Budget<FairBucket>
     private var allDemand = Budget<BucketDemand?>(nil)
     private var users: RecencyTable<UInt32, User>
-    private var suppressed = SuppressedAlerts()
-    /// The time at which suppressed alerts must be reported; nil if there are none.
+    private var suppressed = SuppressedAnnouncements()
+    /// The time at which suppressed announcements must be reported; nil if there are none.
     package private(set) var suppressedDue: RecordLogInstant?
 
     /// - Parameters:
-    ///   - reportDelay: How long suppressed alerts are counted before they are reported.
+    ///   - reportDelay: How long suppressed announcements are counted before they are reported.
     ///   - now: The current time. All calls must use the same clock.
     package init(reportDelay: Duration = suppressionReportDelay, at now: RecordLogInstant) {
         self.reportDelay = reportDelay
@@ -59,7 +58,7 @@ package struct AlertRateLimiter: Sendable {
         users = RecencyTable(capacity: Self.maxUsers)
     }
 
-    /// Returns `true` if an alert for the record is logged individually. Otherwise the alert is counted.
+    /// Returns `true` if an announcement for the record is logged individually. Otherwise the announcement is counted.
     package mutating func admits(_ record: PriorityRecord, at now: RecordLogInstant) -> Bool {
         if !users.contains(record.uid) {
             _ = users.insert(User(budget: Budget(TokenBucket(Self.userLimit, at: now))), for: record.uid)
@@ -100,7 +99,7 @@ package struct AlertRateLimiter: Sendable {
     }
 
     /// Returns the statuses of the limits of all users together, and of those limits of single users that are partly
-    /// used or have held back alerts.
+    /// used or have held back announcements.
     package func statuses(at now: RecordLogInstant) -> [LimitStatus] {
         let kinds: [(PriorityReason, LimitStatus.Name)] = [
             (.firstOfGroup, .announcementsNew), (.critical, .announcementsUrgent),
@@ -120,16 +119,18 @@ package struct AlertRateLimiter: Sendable {
         }
     }
 
-    /// Returns the alerts suppressed since the last call, and resets the counters.
-    package mutating func takeSuppressed() -> SuppressedAlerts {
+    /// Returns the announcements suppressed since the last call, and resets the counters.
+    package mutating func takeSuppressed() -> SuppressedAnnouncements {
         var taken = suppressed
         let noisy = users.all.filter { $0.value.suppressed > 0 }.sorted {
             ($1.value.suppressed, $0.key) < ($0.value.suppressed, $1.key)
         }
-        taken.users = noisy.prefix(SuppressedAlerts.maxUsers).map { .init(uid: $0.key, count: $0.value.suppressed) }
+        taken.users = noisy.prefix(SuppressedAnnouncements.maxUsers).map {
+            .init(uid: $0.key, count: $0.value.suppressed)
+        }
         taken.otherUsers = noisy.count - taken.users.count
         users.updateAll { _, user in user.suppressed = 0 }
-        suppressed = SuppressedAlerts()
+        suppressed = SuppressedAnnouncements()
         suppressedDue = nil
         return taken
     }
@@ -153,9 +154,9 @@ package struct PriorityRecord: Equatable, Sendable {
     }
 }
 
-/// The numbers of alerts that were not logged individually.
-package struct SuppressedAlerts: Equatable, Sendable {
-    /// The number of suppressed alerts of one user.
+/// The numbers of announcements that were not logged individually.
+package struct SuppressedAnnouncements: Equatable, Sendable {
+    /// The number of suppressed announcements of one user.
     package struct User: Equatable, Sendable {
         package var uid: UInt32
         package var count: Int64
@@ -170,19 +171,19 @@ package struct SuppressedAlerts: Equatable, Sendable {
     package private(set) var critical: Int64 = 0
     /// The number of regressions.
     package private(set) var regressed: Int64 = 0
-    /// The users with the most suppressed alerts, in descending order.
+    /// The users with the most suppressed announcements, in descending order.
     package var users: [User] = []
-    /// The number of other remembered users with suppressed alerts.
+    /// The number of other remembered users with suppressed announcements.
     package var otherUsers = 0
 
     package init() {}
 
-    /// Whether no alert was suppressed.
+    /// Whether no announcement was suppressed.
     package var isEmpty: Bool { new == 0 && critical == 0 && regressed == 0 }
-    /// Whether alerts for critical or regressed records were suppressed.
+    /// Whether announcements for critical or regressed records were suppressed.
     package var isUrgent: Bool { critical > 0 || regressed > 0 }
 
-    /// Counts a suppressed alert.
+    /// Counts a suppressed announcement.
     package mutating func add(_ reason: PriorityReason) {
         switch reason {
         case .firstOfGroup: new = new.clampedSum(1)

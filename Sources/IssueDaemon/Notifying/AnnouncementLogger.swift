@@ -5,17 +5,17 @@ import UnixIO
 
 /// Logs new issues, critical records and regressions, one line each, within a rate limit.
 ///
-/// Alerts above the limit are counted, and the counts are logged after a delay.
-final class AlertLogger: Sendable {
-    private struct AlertQueue: Sendable {
-        var limit: AlertRateLimiter
-        /// The alerts of the commit in progress. They are logged only if it succeeds.
+/// Announcements above the limit are counted, and the counts are logged after a delay.
+final class AnnouncementLogger: Sendable {
+    private struct AnnouncementQueue: Sendable {
+        var limit: AnnouncementRateLimiter
+        /// The announcements of the commit in progress. They are logged only if it succeeds.
         var uncommitted: [PriorityRecord] = []
         /// The row ids of committed records that are to be logged.
         var rows: [RowID] = []
         var isStopping = false
 
-        /// Applies the rate limit to the alerts of the finished commit. Returns `true` if `run()` must be woken.
+        /// Applies the rate limit to the announcements of the finished commit. Returns `true` if `run()` must be woken.
         mutating func committed(at now: RecordLogInstant) -> Bool {
             for record in uncommitted where limit.admits(record, at: now) { rows.append(record.row) }
             uncommitted = []
@@ -23,27 +23,28 @@ final class AlertLogger: Sendable {
         }
 
         /// Takes what is to be logged now; nil if there is nothing. After a stop, the batch may be empty.
-        mutating func take(at now: RecordLogInstant) -> AlertBatch? {
-            if isStopping { return AlertBatch(rows: rows, suppressed: limit.takeSuppressed(), isLast: true) }
+        mutating func take(at now: RecordLogInstant) -> AnnouncementBatch? {
+            if isStopping { return AnnouncementBatch(rows: rows, suppressed: limit.takeSuppressed(), isLast: true) }
             let isDue = limit.suppressedDue.map { $0 <= now } ?? false
             guard !rows.isEmpty || isDue else { return nil }
-            let batch = AlertBatch(rows: rows, suppressed: isDue ? limit.takeSuppressed() : SuppressedAlerts())
+            let batch = AnnouncementBatch(
+                rows: rows, suppressed: isDue ? limit.takeSuppressed() : SuppressedAnnouncements())
             rows = []
             return batch
         }
     }
 
-    /// The alerts to log now, and the counts of suppressed ones.
-    private struct AlertBatch: Sendable {
+    /// The announcements to log now, and the counts of suppressed ones.
+    private struct AnnouncementBatch: Sendable {
         var rows: [RowID]
-        var suppressed: SuppressedAlerts
+        var suppressed: SuppressedAnnouncements
         var isLast = false
     }
 
     /// The maximum length of a title, in characters.
     private static let titleCharacters = 200
 
-    private let queue: Monitor<AlertQueue>
+    private let queue: Monitor<AnnouncementQueue>
     private let path: String
     private let snapshots: SnapshotGate
     private let log: Log
@@ -52,22 +53,24 @@ final class AlertLogger: Sendable {
     ///
     /// - Parameters:
     ///   - path: The path of the database.
-    ///   - reportDelay: How long suppressed alerts are counted before their number is logged.
+    ///   - reportDelay: How long suppressed announcements are counted before their number is logged.
     init(
         path: String, snapshots: SnapshotGate = SnapshotGate(),
-        reportDelay: Duration = AlertRateLimiter.suppressionReportDelay,
+        reportDelay: Duration = AnnouncementRateLimiter.suppressionReportDelay,
         log: Log
     ) {
         (self.path, self.snapshots, self.log) = (path, snapshots, log)
-        queue = Monitor(AlertQueue(limit: AlertRateLimiter(reportDelay: reportDelay, at: Clock.sinceBoot)))
+        queue = Monitor(
+            AnnouncementQueue(limit: AnnouncementRateLimiter(reportDelay: reportDelay, at: Clock.sinceBoot)))
     }
 
-    /// Remembers the alerts of the commit in progress until `committed()` is called. Called on the writer thread.
+    /// Remembers the announcements of the commit in progress until `committed()` is called. Called on the writer
+    /// thread.
     func recordsStored(_ records: [PriorityRecord]) {
         queue.withLock { $0.uncommitted = records }
     }
 
-    /// Lets `run()` log the alerts of the finished commit, within the rate limit. Called on the writer thread.
+    /// Lets `run()` log the announcements of the finished commit, within the rate limit. Called on the writer thread.
     func committed() {
         if queue.withLock({ $0.committed(at: Clock.sinceBoot) }) { queue.signal() }
     }
@@ -83,7 +86,7 @@ final class AlertLogger: Sendable {
         queue.signal()
     }
 
-    /// Logs alerts until `stop()` is called, then the remaining ones, and returns.
+    /// Logs announcements until `stop()` is called, then the remaining ones, and returns.
     func run() {
         var reader: StoreReader?
         while true {
@@ -101,12 +104,12 @@ final class AlertLogger: Sendable {
         }
     }
 
-    private func next() -> AlertBatch {
+    private func next() -> AnnouncementBatch {
         while true {
             let due = queue.withLock { $0.limit.suppressedDue }
             let wait = due.map { Clock.monotonic.advanced(by: Clock.sinceBoot.duration(to: $0)) }
-            // The wait ends early if the due time changes: the first alert that is suppressed sets it.
-            let batch = queue.wait(deadline: wait.map { Clock.kernel($0) }) { queue -> AlertBatch?? in
+            // The wait ends early if the due time changes: the first announcement that is suppressed sets it.
+            let batch = queue.wait(deadline: wait.map { Clock.kernel($0) }) { queue -> AnnouncementBatch?? in
                 if let batch = queue.take(at: Clock.sinceBoot) { return .some(batch) }
                 return queue.limit.suppressedDue == due ? nil : .some(nil)
             }
@@ -137,7 +140,7 @@ final class AlertLogger: Sendable {
             ])
     }
 
-    private func write(_ suppressed: SuppressedAlerts) {
+    private func write(_ suppressed: SuppressedAnnouncements) {
         guard !suppressed.isEmpty else { return }
         // The counts by user id, and the number of other users. For example, `1001: 140, 1002: 3, 2 more`.
         let users =

@@ -3,8 +3,8 @@ import Testing
 
 @testable import IssueCore
 
-@Suite("Alerts for single records")
-struct AlertRateLimiterTests {
+@Suite("Announcements of single records")
+struct AnnouncementRateLimiterTests {
     private typealias Event = (record: PriorityRecord, at: RecordLogInstant)
 
     private func events(_ traffic: inout SeededGenerator, count: Int, users: Int64) -> [Event] {
@@ -19,17 +19,18 @@ struct AlertRateLimiterTests {
     }
 
     private func admitted(_ events: [Event]) -> Set<RowID> {
-        var limit = AlertRateLimiter(at: RecordLogInstant(milliseconds: 0))
+        var limit = AnnouncementRateLimiter(at: RecordLogInstant(milliseconds: 0))
         return Set(events.filter { limit.admits($0.record, at: $0.at) }.map(\.record.row))
     }
 
-    @Test("A user's alerts depend only on their own reports while at most four users are noisy", arguments: 0..<8)
+    @Test(
+        "A user's announcements depend only on their own reports while at most four users are noisy", arguments: 0..<8)
     func users(seed: UInt64) {
         var traffic = SeededGenerator(seed: seed)
-        let all = events(&traffic, count: 4000, users: AlertRateLimiter.noisyUsers)
+        let all = events(&traffic, count: 4000, users: AnnouncementRateLimiter.noisyUsers)
         let together = admitted(all)
         #expect(together.count < all.count)
-        for uid in 0..<UInt32(AlertRateLimiter.noisyUsers) {
+        for uid in 0..<UInt32(AnnouncementRateLimiter.noisyUsers) {
             let own = all.filter { $0.record.uid == uid }
             #expect(admitted(own) == together.intersection(own.map(\.record.row)))
         }
@@ -46,29 +47,31 @@ struct AlertRateLimiterTests {
         }
     }
 
-    @Test("In any minute at most the common budget of alerts is logged, however many users there are", arguments: 0..<8)
+    @Test(
+        "In any minute at most the common budget of announcements is logged, however many users there are",
+        arguments: 0..<8)
     func bounded(seed: UInt64) {
         var traffic = SeededGenerator(seed: seed)
         let all = events(&traffic, count: 8000, users: 100_000)
         let together = admitted(all)
         let times = all.filter { together.contains($0.record.row) && $0.record.reason == .firstOfGroup }.map(\.at)
-        let limit = AlertRateLimiter.totalLimit.burst + AlertRateLimiter.totalLimit.refill.count
+        let limit = AnnouncementRateLimiter.totalLimit.burst + AnnouncementRateLimiter.totalLimit.refill.count
         for (index, start) in times.enumerated() {
-            let end = start.advanced(by: AlertRateLimiter.totalLimit.refill.period)
+            let end = start.advanced(by: AnnouncementRateLimiter.totalLimit.refill.period)
             #expect(times[index...].prefix { $0 < end }.count <= limit)
         }
     }
 
-    @Test("Each record gets an alert or is counted by its reason in a report within a minute", arguments: 0..<8)
+    @Test("Each record gets an announcement or is counted by its reason in a report within a minute", arguments: 0..<8)
     func nothingUncounted(seed: UInt64) {
         var traffic = SeededGenerator(seed: seed)
-        var limit = AlertRateLimiter(at: RecordLogInstant(milliseconds: 0))
-        var waiting = SuppressedAlerts()
+        var limit = AnnouncementRateLimiter(at: RecordLogInstant(milliseconds: 0))
+        var waiting = SuppressedAnnouncements()
         var since: RecordLogInstant?
         for (record, now) in events(&traffic, count: 4000, users: 12) {
             if let due = limit.suppressedDue, due <= now {
                 var suppressed = limit.takeSuppressed()
-                #expect(since?.advanced(by: AlertRateLimiter.suppressionReportDelay) == due)
+                #expect(since?.advanced(by: AnnouncementRateLimiter.suppressionReportDelay) == due)
                 #expect(
                     suppressed.users.map(\.count).reduce(0, +) <= suppressed.new + suppressed.critical
                         + suppressed.regressed)
@@ -78,7 +81,7 @@ struct AlertRateLimiterTests {
                 let rest = limit.takeSuppressed()
                 #expect(rest.isEmpty)
                 #expect(limit.suppressedDue == nil)
-                waiting = SuppressedAlerts()
+                waiting = SuppressedAnnouncements()
                 since = nil
             }
             if !limit.admits(record, at: now) {
@@ -89,10 +92,10 @@ struct AlertRateLimiterTests {
         }
     }
 
-    @Test("The users with the most suppressed alerts are listed, and a limited number of users is remembered")
+    @Test("The users with the most suppressed announcements are listed, and a limited number of users is remembered")
     func loudest() {
         let now = RecordLogInstant(milliseconds: 0)
-        var limit = AlertRateLimiter(at: now)
+        var limit = AnnouncementRateLimiter(at: now)
         for record in 0..<30 as Range<Int64> {
             _ = limit.admits(PriorityRecord(row: RowID(record), reason: .firstOfGroup, uid: 12_345), at: now)
         }
@@ -102,24 +105,24 @@ struct AlertRateLimiterTests {
             }
         }
         let suppressed = limit.takeSuppressed()
-        #expect(suppressed.users.first == .init(uid: 12_345, count: 30 - AlertRateLimiter.userLimit.burst))
+        #expect(suppressed.users.first == .init(uid: 12_345, count: 30 - AnnouncementRateLimiter.userLimit.burst))
         #expect(suppressed.users.map(\.uid) == [12_345, 1000, 1001, 1002, 1003])
         #expect(suppressed.otherUsers == 3)
-        #expect(suppressed.new == 30 - AlertRateLimiter.userLimit.burst)
+        #expect(suppressed.new == 30 - AnnouncementRateLimiter.userLimit.burst)
         #expect(suppressed.critical == 14)
         #expect(suppressed.isUrgent)
         for uid in 0..<10_000 as Range<UInt32> {
             _ = limit.admits(PriorityRecord(row: 1, reason: .critical, uid: uid), at: now)
         }
         let many = limit.takeSuppressed()
-        #expect(many.users.count + many.otherUsers == AlertRateLimiter.maxUsers)
+        #expect(many.users.count + many.otherUsers == AnnouncementRateLimiter.maxUsers)
     }
 
     @Test(
-        "Floods of critical records by any number of users do not suppress the first alert of another user")
+        "Floods of critical records by any number of users do not suppress the first announcement of another user")
     func floods() {
         let now = RecordLogInstant(milliseconds: 0)
-        var limit = AlertRateLimiter(at: now)
+        var limit = AnnouncementRateLimiter(at: now)
         var record: RowID = 0
         for uid in 1001...1040 as ClosedRange<UInt32> {
             for _ in 0..<15 {
@@ -139,14 +142,14 @@ struct AlertRateLimiterTests {
     @Test("The limits show what each user has left, what was suppressed and what would have been enough")
     func statuses() {
         let now = RecordLogInstant(milliseconds: 0)
-        var limit = AlertRateLimiter(at: now)
+        var limit = AnnouncementRateLimiter(at: now)
         for record in 0..<30 as Range<Int64> {
             _ = limit.admits(PriorityRecord(row: RowID(record), reason: .firstOfGroup, uid: 12_345), at: now)
         }
         let own = limit.statuses(at: now).filter { $0.uid == 12_345 }
         #expect(own.map(\.name) == ["announcements_new"])
         #expect(own.map(\.level) == [0])
-        #expect(own.map(\.held) == [30 - AlertRateLimiter.userLimit.burst])
+        #expect(own.map(\.held) == [30 - AnnouncementRateLimiter.userLimit.burst])
         #expect(own.map { $0.needed.first?.capacity } == [30])
         let all = limit.statuses(at: now).filter { $0.uid == nil }
         #expect(all.map(\.name) == ["announcements_new", "announcements_urgent"])
