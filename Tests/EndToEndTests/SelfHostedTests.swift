@@ -126,7 +126,7 @@ struct SelfHostedTests {
             _ = try client.report("Good", "POISON again", "Good too")
             try await settled(client, daemon)
             #expect(try client.destination().ledger.unconfirmed == 3)
-            try await daemon.logs("Destination rejected unnamed records")
+            try await daemon.logs("Destination rejected records without naming them")
             try await daemon.logs("count=1 of=3")
             #expect(try stores.logs.count == 42)
         }

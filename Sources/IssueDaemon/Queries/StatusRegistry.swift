@@ -344,8 +344,7 @@ final class StatusRegistry: Sendable {
     /// Returns the status of one destination.
     ///
     /// Only a viewer who may read everything gets the traffic, the advice, the last answer, and the times of the last
-    /// dead letter and the last expiry. The answer may quote records of any user and name the address of the
-    /// destination.
+    /// dead letter and the last expiry. The answer names the address of the destination.
     private func destination(
         _ figures: StoreReader.DestinationFigures, _ state: State, isAll: Bool
     ) -> DestinationStatus {

@@ -112,14 +112,14 @@ extension MetricFamily {
             [MetricSample(Int64($0.status.rejected))]
         },
         MetricFamily(
-            "records_duplicate", .counter, help: "Records since the daemon started that had been stored before."
+            "records_duplicate", .counter, help: "Records received since the daemon started that were already stored."
         ) {
             [MetricSample(Int64($0.status.duplicates))]
         },
         MetricFamily(
             "reports_refused", .counter,
             help:
-                "Records since the daemon started in reports that were answered with an error as a whole. A report that "
+                "Records in reports that were answered with an error as a whole, since the daemon started. A report that "
                 + "can't be read counts as one record."
         ) {
             [MetricSample(Int64($0.status.refused))]

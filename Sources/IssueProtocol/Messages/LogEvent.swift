@@ -183,8 +183,10 @@ package struct LogEvent: Hashable, Sendable {
         "Read `error=`, such as `Permission denied` after a copy made as root; then run `issuectl repair`.")
     package static let storeForeign = LogEvent(
         "store.foreign", "Database belongs to another program or version; moving it aside and starting a new one",
-        "The file at `Path=` was written by a newer daemon or by another program.",
-        "Correct `Path=`, or install the newer version and restore the file.")
+        "The file at `Path=` was written by a newer daemon, by one so old that its database can't be upgraded, or by another "
+            + "program.",
+        "Correct `Path=`; or install the newer version and restore the file; or run `issuectl repair`, which recovers "
+            + "the records of an old database.")
     package static let storeReopened = LogEvent(
         "store.reopened", "Could not read the database; reopening it",
         "A page could not be read, but a check of the file has found no damage. With `checked=in part` the check did "
@@ -272,7 +274,7 @@ package struct LogEvent: Hashable, Sendable {
         messageID: "44e9b1ed9cb14818ac2f4c543c815253")
     package static let issueSuppressedAlerts = LogEvent(
         "issue.suppressed-alerts", "Too many issues to announce individually",
-        "More issues were new, critical or regressed than are announced; `new=`, `critical=` and `regressed=` are "
+        "There were more new, critical or regressed issues than are announced; `new=`, `critical=` and `regressed=` are "
             + "the numbers of issues that were not announced.",
         "Use `issuectl list`, and find out why the users in `users=` send this many reports.",
         messageID: "1a05aa5480d64bee8e8386fe8013454c")
@@ -338,7 +340,8 @@ package struct LogEvent: Hashable, Sendable {
         "The destination rejected `count=` records permanently, or they could not be delivered within `RetryFor=`.",
         "Read `answer=` and `issuectl dead-letters`, fix the cause, and requeue them.")
     package static let destinationPartiallyRejected = LogEvent(
-        "destination.partially-rejected", "Destination rejected unnamed records; the whole request is unconfirmed",
+        "destination.partially-rejected",
+        "Destination rejected records without naming them; the whole request is unconfirmed",
         "An OTLP receiver rejected `count=` of `of=` records and did not name them.",
         "Read `answer=` and the log of the receiver.")
     package static let destinationRemoved = LogEvent(

@@ -90,7 +90,7 @@ extension Schema {
             since INTEGER NOT NULL
         ) STRICT;
 
-        -- Log time = received_at + offset from first_id on. One row per start and per jump of the wall clock.
+        -- Log time = received_at + offset from first_id on. A row per change of the offset.
         CREATE TABLE clock (
             first_id INTEGER PRIMARY KEY,
             offset INTEGER NOT NULL

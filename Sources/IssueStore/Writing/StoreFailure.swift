@@ -12,7 +12,7 @@ package enum StoreFailure: Error, SQLiteFailure, Equatable, CustomStringConverti
     case inUse
     /// The database must not be opened at its path, or its folder cannot be created. The string is the error message.
     case unusableLocation(String)
-    /// Some records that the operation refers to have been removed or scanned in the meantime.
+    /// Some records that the operation refers to have been removed, or already processed for the destination.
     case outdated
     /// A query exceeded its timeout or was cancelled.
     case tooSlow
@@ -88,7 +88,7 @@ package enum StoreFailure: Error, SQLiteFailure, Equatable, CustomStringConverti
         case .damaged(let error): "the database is damaged: \(error.text)"
         case .foreign(let message), .unusableLocation(let message): message
         case .inUse: "another daemon has the database open"
-        case .outdated: "some of the records have been removed or scanned already"
+        case .outdated: "some of the records have been removed, or already processed for the destination"
         case .tooSlow: "the query took too long or was cancelled"
         case .walTooLarge: "the write-ahead log is too large"
         case .walRemoved: "the write-ahead log was removed, and could not be copied into the database yet"

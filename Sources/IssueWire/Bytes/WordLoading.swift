@@ -36,8 +36,8 @@ extension Span<UInt8> {
         return index
     }
 
-    /// Finds the first index that a mask selects by two bytes: the one at the index, and the one a fixed distance after
-    /// it. Tests 64 indexes at a time while at least 64 remain.
+    /// Finds the first index that a mask selects. The mask receives two bytes per index: the one at the index, and the
+    /// one a fixed distance after it. Tests 64 indexes at a time while at least 64 remain.
     ///
     /// - Parameters:
     ///   - start: The index of the first byte to test.

@@ -17,7 +17,7 @@ package final class Delivery: Sendable {
         var isStopped = false
         /// The kernel's id of the sending thread. Nil until the thread runs.
         var threadID: Int32?
-        /// Whether the calls that earlier runs saved are being sent.
+        /// Whether the spill files of earlier runs are being sent.
         var isPickingUp = false
     }
 
