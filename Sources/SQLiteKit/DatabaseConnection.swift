@@ -374,8 +374,9 @@ package enum OpenMode: Sendable {
 extension DatabaseConnection {
     /// Allows only `SELECT` statements, the `PRAGMA` statements that `ReadAuthorizer` lists, and `EXPLAIN` of either.
     ///
-    /// Call this on a read-only connection before it runs queries that a user has written. Compiling any other
-    /// statement then throws an error with the code `unauthorized`. Transactions are not allowed either, so no snapshot
+    /// Call this on a read-only connection before it runs queries that a user has written. Compiling most other
+    /// statements then throws an error with the code `unauthorized` or `error`. `Statement(firstReadingIn:)` also
+    /// refuses those that can be compiled, such as `VACUUM`. Transactions are not allowed either, so no snapshot
     /// outlives its statement.
     package func restrictToReading() {
         _ = unsafe sqlite3_set_authorizer(
