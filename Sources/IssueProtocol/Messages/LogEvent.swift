@@ -88,8 +88,8 @@ package struct LogEvent: Hashable, Sendable {
 
     package static let redactionKeyUnusable = LogEvent(
         "config.redaction-key-unusable", "Could not use the key for redacted values; masking them instead of hashing",
-        "A rule of `[Redaction]` has the action `hash`, but the file with the key can't be read or created. Its "
-            + "values are replaced by marks without a hash until the next start or reload.",
+        "A rule of `[Redaction]` has the action `hash`, but the file with the key can't be read or created. The "
+            + "rule's values are replaced by marks without a hash until the next start or reload.",
         "Read `error=`. If the key is damaged, remove it. The daemon then creates a new one, and earlier hashes "
             + "can no longer be compared with new ones.")
 
@@ -183,8 +183,8 @@ package struct LogEvent: Hashable, Sendable {
         "Read `error=`, such as `Permission denied` after a copy made as root; then run `issuectl repair`.")
     package static let storeForeign = LogEvent(
         "store.foreign", "Database belongs to another program or version; moving it aside and starting a new one",
-        "The file at `Path=` was written by a newer daemon, by one so old that its database can't be upgraded, or by another "
-            + "program.",
+        "The file at `Path=` was written by a newer daemon, by one so old that its database can't be upgraded, or by "
+            + "another program.",
         "Correct `Path=`; or install the newer version and restore the file; or run `issuectl repair`, which recovers "
             + "the records of an old database.")
     package static let storeReopened = LogEvent(
@@ -251,7 +251,7 @@ package struct LogEvent: Hashable, Sendable {
     package static let limitsTooManyNames = LogEvent(
         "limits.too-many-names", "User reports too many different names; combining the rest",
         "A user has reached the limit of `names=`: applications, senders, or, in one application, issues or variants of "
-            + "issues. Logged once an hour.",
+            + "issues. Logged at most once an hour for each user and limit.",
         "Look for an application that puts variable text into a name or a fingerprint, or raise the limit; see "
             + "[RateLimits.md](RateLimits.md).")
 
@@ -274,8 +274,8 @@ package struct LogEvent: Hashable, Sendable {
         messageID: "44e9b1ed9cb14818ac2f4c543c815253")
     package static let issueSuppressedAlerts = LogEvent(
         "issue.suppressed-alerts", "Too many issues to announce individually",
-        "There were more new, critical or regressed issues than are announced; `new=`, `critical=` and `regressed=` are "
-            + "the numbers of issues that were not announced.",
+        "There were more new issues, critical records and regressions than are announced; `new=`, `critical=` and "
+            + "`regressed=` are the numbers of those that were not announced.",
         "Use `issuectl list`, and find out why the users in `users=` send this many reports.",
         messageID: "1a05aa5480d64bee8e8386fe8013454c")
 
@@ -291,7 +291,7 @@ package struct LogEvent: Hashable, Sendable {
     package static let forwardingFailed = LogEvent(
         "forwarding.failed", "Forwarding failed; retrying",
         "The store returned an error to the thread of a destination, which resumes from the stored state after 5 "
-            + "seconds.",
+            + "seconds, or up to a minute if it fails repeatedly.",
         "Read `error=`.")
 
     // MARK: Destinations
@@ -314,8 +314,8 @@ package struct LogEvent: Hashable, Sendable {
         messageID: "74e83562eb804ea88d96a96eca8b26af")
     package static let destinationReasonChanged = LogEvent(
         "destination.reason-changed", "Destination still unavailable, for another reason",
-        "The destination fails for another reason than `before=`. At most ten changes an hour are logged; "
-            + "`left_out=` is the number of the others.",
+        "The destination fails for another reason than `before=`. At most ten outages and changes an hour are logged; "
+            + "`left_out=` is the number of those not logged since the last entry.",
         "Look up `reason=` under [States of a destination](Operations.md#states-of-a-destination).",
         messageID: "74e83562eb804ea88d96a96eca8b26af")
     package static let destinationRejecting = LogEvent(
@@ -355,16 +355,17 @@ package struct LogEvent: Hashable, Sendable {
 
     package static let notifierUnavailable = LogEvent(
         "notifier.unavailable", "Could not send a notification; retrying",
-        "A webhook did not accept a message. It is retried for `RetryFor=`. Logged once per outage.",
-        "Read `answer=`; check the URL, the credential and the network, then run `issuectl notify test`.")
+        "A webhook or command did not accept a message. It is retried for `RetryFor=`. Logged once per outage.",
+        "Read `answer=`; check the URL, the credential and the network, or the program; then run `issuectl notify "
+            + "test`.")
     package static let notifierAvailable = LogEvent(
         "notifier.available", "Notifications are accepted again",
-        "A webhook has accepted a message after a failure.")
+        "A webhook or command has accepted a message after a failure.")
     package static let notifierGaveUp = LogEvent(
         "notifier.gave-up", "Could not deliver a notification; giving it up",
-        "A webhook refused a message permanently, or did not accept it within `RetryFor=`. `events=` is the number of "
-            + "events in it.",
-        "Read `answer=`, look at the new issues with `issuectl list`, and fix the webhook.")
+        "A webhook or command refused a message permanently, or did not accept it within `RetryFor=`. `events=` is the "
+            + "number of events in it.",
+        "Read `answer=`, look at the new issues with `issuectl list`, and fix the webhook or the program.")
     package static let notifierUnstored = LogEvent(
         "notifier.unstored", "Sent a notification that could not be stored",
         "The store could not take an event, so its message was sent without being stored. `answer=` is the result.",

@@ -181,7 +181,7 @@ package struct ExplainedError: Equatable, Sendable {
             "Correct the filter, or narrow it down."
         ),
         (
-            [.notFound(id: "")], "No record, group or destination has this id, or it belongs to another user.",
+            [.notFound(id: "")], "Nothing that the call names has this id or name, or it belongs to another user.",
             "Check the id with `issuectl list`; ask as root or as a member of `Readers=` to see the records of all users."
         ),
         (
@@ -190,8 +190,8 @@ package struct ExplainedError: Equatable, Sendable {
         ),
         (
             [.denied],
-            "You may not do this. Changes need root, the daemon's user or a group in `Operators=`; queries about all "
-                + "users also allow `Readers=`.",
+            "You may not do this. Users may change only their own issues and deployments. Other changes need root, the "
+                + "daemon's user or a group in `Operators=`; queries about all users also allow `Readers=`.",
             "Run the command as one of them."
         ),
         (
