@@ -34,7 +34,7 @@ enum HelpText {
             """
             Exit status:
               0   success
-              1   not found or refused; status, health, doctor and repair: a fault was found
+              1   not found, or refused, or a fault was found; the manual page has the details
               2   only for health: failing
               64  invalid command line
               69  the daemon is not reachable
