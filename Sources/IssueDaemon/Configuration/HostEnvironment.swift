@@ -62,9 +62,17 @@ extension HostEnvironment {
     var userTemporaryFolder: String { "\(temporaryFolder)-\(userID)" }
 
     private var userRuntimeFolder: String {
-        if let folder = folder("XDG_RUNTIME_DIR") { return "\(folder)/issued" }
+        // The same rules as in the client (`ServerTrust.user`). After `su`, the variable names the folder of the
+        // previous user, in which the socket could not be created.
+        if let folder = folder("XDG_RUNTIME_DIR"),
+            (try? FileSystem.status(of: folder)).map({ $0.uid == userID }) ?? true
+        {
+            return "\(folder)/issued"
+        }
         let userFolder = "\(runtimeFolder)/\(userID)"
-        if let status = try? FileSystem.status(of: userFolder), status.kind == .directory, status.uid == userID {
+        if let status = try? FileSystem.status(of: userFolder, followingLinks: false), status.kind == .directory,
+            status.uid == userID, status.mode & 0o022 == 0
+        {
             return "\(userFolder)/issued"
         }
         // Another user may have created the temporary folder, which must not prevent the daemon from starting. Clients

@@ -249,6 +249,8 @@ struct ConfigurationReadingTests {
         // A folder with that number but another owner is not trusted.
         try FileManager.default.createDirectory(atPath: "\(folder.path)/run/4321", withIntermediateDirectories: true)
         #expect(try paths([:], userID: 4321)[0] == "\(folder.path)/tmp-4321/issued.sock")
+        let other = "\(folder.path)/run"
+        #expect(try paths(["XDG_RUNTIME_DIR": other], userID: 4321)[0] == "\(folder.path)/tmp-4321/issued.sock")
 
         // Another user has the folder, so the socket is placed next to the database.
         try FileManager.default.createDirectory(atPath: "\(folder.path)/tmp-4321", withIntermediateDirectories: true)
