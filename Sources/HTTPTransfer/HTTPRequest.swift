@@ -308,7 +308,7 @@ extension HTTPTransferError {
 
     private static func tlsMessage(_ result: CURLcode, at origin: HTTPOrigin, verification: Int) -> String {
         guard result == CURLE_PEER_FAILED_VERIFICATION else {
-            return "TLS handshake with \(origin) failed: the peer does not use TLS, or only a version before 1.2"
+            return "TLS handshake with \(origin) failed; the peer may not use TLS, or only a version before 1.2"
         }
         switch verification {
         case 0, 1:

@@ -11,6 +11,8 @@ package struct BrowserSession<Failure: Error> {
     /// The default timeout of `call`.
     private let timeout: Duration
     private let sleep: (Duration) -> Void
+    /// The time until a refusal from which a call is not repeated. The daemon ends queries after ten seconds.
+    private static var maxRepeatedTime: Duration { .seconds(5) }
 
     /// Creates a session.
     ///
@@ -35,24 +37,24 @@ package struct BrowserSession<Failure: Error> {
     ///   - call: The call.
     ///   - parameters: Its parameters.
     ///   - timeout: The maximum time to wait for the reply. Nil uses the session's timeout.
-    ///   - pauses: The times to wait before each repetition of the call if the daemon is busy. It is not repeated if
-    ///     that could take longer than the timeout.
+    ///   - pauses: The times to wait before each repetition of the call if the daemon is busy. All attempts together
+    ///     take at most `timeout`. A call that took long until the daemon refused it is not repeated, since it would
+    ///     probably take as long again.
     package func call<Parameters, Reply>(
         _ call: CollectorCall<Parameters, Reply>, _ parameters: Parameters, timeout: Duration? = nil,
         repeatingAfter pauses: [Duration] = []
     ) throws(Failure) -> BrowserReply<Reply> {
-        let timeout = timeout ?? self.timeout
-        let start = MonotonicClock.now
+        let deadline = MonotonicClock.now.advanced(by: timeout ?? self.timeout)
         var pauses = pauses[...]
         while true {
             let json: [UInt8]
             let begin = MonotonicClock.now
             do throws(CollectorConnectionError) {
-                json = try link.call(call.method, parameters: parameters.json, timeout: timeout)
+                json = try link.call(call.method, parameters: parameters.json, timeout: begin.duration(to: deadline))
             } catch {
                 let now = MonotonicClock.now
                 guard case .refused(.busy(let delay)) = error, let pause = pauses.popFirst().map({ max($0, delay) }),
-                    start.duration(to: now) + pause + begin.duration(to: now) < timeout
+                    begin.duration(to: now) < Self.maxRepeatedTime, pause < now.duration(to: deadline)
                 else { throw makeFailure(error) }
                 sleep(pause)
                 continue

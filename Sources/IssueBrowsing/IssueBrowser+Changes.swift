@@ -275,8 +275,8 @@ extension IssueBrowser {
     ///   - destination: The name of a destination. Nil selects the dead letters of all destinations.
     ///   - records: The ids of the records, summaries and corrections whose dead letters are requeued. Nil selects all.
     /// - Returns: `requeued` is the number of dead letters that are pending again. `left` is the number of dead
-    ///   letters that cannot be requeued, because their record cannot be read or their destination is no longer
-    ///   configured.
+    ///   letters that cannot be requeued, because their record or summary is gone or unreadable, or because their
+    ///   destination is no longer configured.
     /// - Throws: `IssueDeliveryError` with the code `.denied` if the caller is not an operator; `.notFound` if no
     ///   such destination exists or one of the ids has no dead letter, and then none is requeued; `.refused` if there
     ///   are too many ids; or another code if the daemon cannot be reached.

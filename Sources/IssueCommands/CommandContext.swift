@@ -77,7 +77,13 @@ struct CommandContext {
         notFound: ((_ id: String) -> String)? = nil, denied: String? = nil
     ) throws(CommandFailure) -> Collector {
         do throws(CollectorConnectionError) {
-            return Collector(link: try connect(), timeout: timeout, sleep: reporting.sleep) { failure in
+            var hasWarned = false
+            let sleep = { (pause: Duration) in
+                if !hasWarned { warn("the daemon is busy; trying again") }
+                hasWarned = true
+                reporting.sleep(pause)
+            }
+            return Collector(link: try connect(), timeout: timeout, sleep: sleep) { failure in
                 if case .refused(.notFound(let id)) = failure, let notFound {
                     return CommandFailure(.refused, notFound(id))
                 }
@@ -249,7 +255,7 @@ extension CommandFailure {
             let hint =
                 ServerTrust.isAboutUser(reason)
                 ? "start issued, or set ISSUED_SOCKET_USER to the user whose socket you trust"
-                : "remove their permission to write"
+                : "chmod go-w \(FileSystem.parentFolder(of: path))"
             self.init(.unavailable, "the socket \(path) is not trusted, because \(reason): \(hint)")
         case .disabled:
             self.init(.unavailable, "ISSUED_SOCKET is empty, which disables reporting: unset it, or use --socket")

@@ -216,8 +216,8 @@ package final class Daemon {
         }
     }
 
-    /// Reloads the configuration. Without a run, the next run uses it.
-    func reload(_ run: DaemonRun?) {
+    /// Reloads the configuration. Without a run, the server that replaces it meanwhile and the next run use it.
+    func reload(_ run: DaemonRun?, _ unavailableServer: UnavailableStoreServer? = nil) {
         try? notification.reloading(at: MonotonicClock.now)
         let fresh = readConfiguration(run)
         log.setLevel(fresh.configuration.log.level)
@@ -225,6 +225,7 @@ package final class Daemon {
         Self.report(fresh, log)
         effective = fresh
         if fresh.isValid { lastValid = fresh.configuration }
+        unavailableServer?.reload(fresh)
         do {
             try run?.reload(fresh.configuration)
             if let run { publishConfiguration(to: run.statusRegistry) }
@@ -415,8 +416,7 @@ extension Daemon {
             try poller.wait(into: &events, timeout: rest)
             while let signal = try signals.next() {
                 guard signal == .hangUp else { return false }
-                reload(nil)
-                unavailableServer?.reload(effective)
+                reload(nil, unavailableServer)
             }
             if let listener = socket.checkSocketFile() {
                 unavailableServer?.listen(at: listener)

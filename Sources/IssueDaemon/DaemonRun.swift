@@ -24,8 +24,8 @@ final class DaemonRun {
     /// The threads of the announcement logger and of the jobs, which read the store.
     private let readers: [JoinableThread]
     private let log: Log
-    /// The settings of the socket, and the path of the database. They stay the same until the end of the run, the path
-    /// and mode of the socket even until the end of the process.
+    /// The settings of the socket, and the path of the database. They do not change during a run. The
+    /// path and mode of the socket are those with which the process opened it.
     private let fixed: (socket: SocketSettings, path: String)
     /// Whether forwarding services must be started later, because an attempt to start services has failed.
     private var lacksForwarding = false

@@ -68,11 +68,12 @@ final class Destinations: Sendable {
 
     private func logRemoved(_ removed: [String], path: String, _ writer: WriterService, _ log: Log) {
         let reader = try? StoreReader(path: path, cache: 256, control: writer.snapshots.control(.background))
-        for figures in (try? reader?.figures(viewer: .everything))?.ledgers ?? [] where removed.contains(figures.name) {
-            let pending = figures.ledger.pending
+        let ledgers = (try? reader?.figures(viewer: .everything))?.ledgers ?? []
+        for name in removed {
+            let pending = ledgers.first { $0.name == name }?.ledger.pending
             log.log(
-                pending > 0 ? .warning : .notice, .destinationRemoved,
-                ["destination": figures.name, "pending": "\(pending)"])
+                pending == 0 ? .notice : .warning, .destinationRemoved,
+                ["destination": name, "pending": pending.map { "\($0)" } ?? "unknown"])
         }
     }
 

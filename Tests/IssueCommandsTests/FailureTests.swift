@@ -71,9 +71,9 @@ struct FailureTests {
                 "/etc/passwd is not a socket"
             ),
             (
-                .untrusted(path: "/s", reason: "other users can write to its folder"), .unavailable,
-                "the socket /s is not trusted, because other users can write to its folder: "
-                    + "remove their permission to write"
+                .untrusted(path: "/srv/app/s", reason: "other users can write to its folder"), .unavailable,
+                "the socket /srv/app/s is not trusted, because other users can write to its folder: "
+                    + "chmod go-w /srv/app"
             ),
             (
                 .refused(.invalidFilter(field: "bucket", reason: "at most 1000 are allowed")), .usage,

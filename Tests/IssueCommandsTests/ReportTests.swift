@@ -295,7 +295,7 @@ struct ReportTests {
         #expect(outcome.output == "")
         #expect(
             outcome.errors == """
-                issuectl: saved the reports in /unsent for the next issuectl command or reporting program that you run to send: \
+                issuectl: saved the reports in /unsent; your next issuectl command or reporting program will send them: \
                 the daemon did not reply in time: try again
 
                 """)

@@ -94,7 +94,9 @@ extension DoctorCheck {
             fix = "systemctl status issued.socket issued.service"
         case .untrusted(let path, let reason):
             message = "\(path) is not trusted: \(reason)"
-            fix = "find out who serves it: ss -xlp src \(path)"
+            fix =
+                reason == ServerTrust.writableFolder
+                ? "chmod go-w \(FileSystem.parentFolder(of: path))" : "find out who serves it: ss -xlp src \(path)"
         case .disabled:
             message = "ISSUED_SOCKET is empty, which disables reporting"
             fix = "unset ISSUED_SOCKET"

@@ -259,7 +259,7 @@ struct ReportSession {
             let what = entries.contains { $0.line != nil } ? "the reports" : "the report"
             let why = CommandFailure(error).message ?? ""
             context.warn(
-                "saved \(what) in \(folder) for the next issuectl command or reporting program that you run to send: "
+                "saved \(what) in \(folder); your next issuectl command or reporting program will send them: "
                     + why)
         }
     }

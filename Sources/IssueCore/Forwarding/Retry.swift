@@ -260,9 +260,11 @@ package struct OutageLog: Equatable, Sendable {
         if case .waiting(let reason) = logged { FailureClass(rawValue: reason) } else { nil }
     }
 
-    /// Why the destination is paused according to the last entry; nil if that is not about a pause.
+    /// Why the destination is paused according to the last entry; nil if that is not about a pause, or if a later
+    /// condition was not logged.
     package var pauseReason: PauseReason? {
-        if case .paused(let reason) = logged { PauseReason(rawValue: reason) } else { nil }
+        guard last == logged else { return nil }
+        return if case .paused(let reason) = logged { PauseReason(rawValue: reason) } else { nil }
     }
 
     /// Returns the entry to log for the current condition; nil if there is nothing to log.

@@ -62,7 +62,7 @@ extension HostEnvironment {
     var userTemporaryFolder: String { "\(temporaryFolder)-\(userID)" }
 
     private var userRuntimeFolder: String {
-        // The same rules as in the client (`ServerTrust.user`). After `su`, the variable names the folder of the
+        // The same rules as in the client (`SocketPath.user`). After `su`, the variable names the folder of the
         // previous user, in which the socket could not be created.
         if let folder = folder("XDG_RUNTIME_DIR"),
             (try? FileSystem.status(of: folder)).map({ $0.uid == userID }) ?? true

@@ -181,7 +181,8 @@ package struct ExplainedError: Equatable, Sendable {
             "Correct the filter, or narrow it down."
         ),
         (
-            [.notFound(id: "")], "Nothing that the call names has this id or name, or it belongs to another user.",
+            [.notFound(id: "")],
+            "No record, issue, destination or other object has this id or name, or it belongs to another user.",
             "Check the id with `issuectl list`; ask as root or as a member of `Readers=` to see the records of all users."
         ),
         (

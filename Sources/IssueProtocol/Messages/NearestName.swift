@@ -4,7 +4,7 @@ package enum NearestName {
     ///
     /// A word is similar to a name in any of these cases. Case and leading hyphens do not count.
     ///
-    /// - Few edits turn the word into the name: at most a third of the length of the longer one, but one is always few.
+    /// - Few edits turn the word into the name: at most a third of the length of the longer one, or a single edit.
     /// - The word has at least four characters, and the name contains it.
     /// - The word has at least two characters, and the name begins with it.
     package static func find(_ word: String, among names: some Sequence<String>) -> String? {

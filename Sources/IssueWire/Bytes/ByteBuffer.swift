@@ -201,8 +201,8 @@ public struct ByteBuffer: Sendable {
 }
 
 // Copies whole runs, since copying bytes one at a time would dominate the cost of decoding a record. The bounds are
-// checked before each copy. Apart from calls of C functions and test libraries, `unsafe` is used only in this file, in
-// `WordLoading.swift` and, to copy a span, in `Compression.swift`.
+// checked before each copy. Apart from calls of C functions and test libraries, `unsafe` is used only in this file and in
+// `WordLoading.swift`.
 extension [UInt8] {
     /// Appends a part of `bytes`.
     @inlinable @inline(__always)

@@ -124,7 +124,7 @@ package struct ServerTrust: Sendable {
 
     /// The reason not to connect to a path that is not a socket.
     package static let notASocket = "it is not a socket"
-    private static let writableFolder = "other users can write to its folder"
+    package static let writableFolder = "other users can write to its folder"
 
     /// Returns `true` if the given reason not to connect is that a certain user is not trusted.
     package static func isAboutUser(_ reason: String) -> Bool { reason != notASocket && reason != writableFolder }

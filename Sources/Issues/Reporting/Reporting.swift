@@ -139,8 +139,8 @@ struct ReportingScope: Sendable {
     var site: IssueSite?
     /// Counts the issues of the surrounding `_withKnownIssue`. Nil if there is none, or if Swift Testing counts them.
     var knownIssues: KnownIssues?
-    /// The box in which code that ``Box/isReporting`` lists has created this scope. Nil if other code has created it,
-    /// if it has other reporters than the scope around it, or if ``ErrorResponders`` has saved it.
+    /// The box of the hook code (see ``Box/isReporting``) that created this scope. Nil if other code created it, if it
+    /// has other reporters than the scope around it, or if ``ErrorResponders`` has saved it.
     ///
     /// Without this property, a reporter that reports an issue in a scope of its own would be called for that issue
     /// again, and so on until the stack overflows. A task that the reporter starts inherits the property, but the
@@ -150,7 +150,7 @@ struct ReportingScope: Sendable {
     /// A reference to a scope that tasks can share without a copy.
     final class Box: Sendable {
         let scope: ReportingScope
-        /// The thread that runs code that ``isReporting`` lists in this box. 0 if none does.
+        /// The thread that runs hook code in this box. 0 if none does.
         private let workingThread: Atomic<UInt>
 
         init(_ scope: ReportingScope, workingThread: UInt = 0) {
@@ -158,8 +158,8 @@ struct ReportingScope: Sendable {
             self.workingThread = Atomic(workingThread)
         }
 
-        /// Whether the current code is called by a reporter, a rule of redaction, ``IssueReporters/beforeSend`` or
-        /// ``IssueReporters/context``.
+        /// Whether the current code is hook code: a reporter, a rule of redaction, ``IssueReporters/beforeSend`` or
+        /// ``IssueReporters/context``, or what these call.
         ///
         /// `false` in a task that a reporter has started, since the task runs on another thread or after the reporter
         /// has returned.
@@ -169,8 +169,8 @@ struct ReportingScope: Sendable {
             return scope.reportingBox?.isReporting == true
         }
 
-        /// Returns a box with the same scope, in which the current thread can run code that ``isReporting`` lists. The
-        /// caller must call `endWork` on the new box when that code has returned.
+        /// Returns a box with the same scope, in which the current thread can run hook code. The caller must call
+        /// `endWork` on the new box when that code has returned.
         func forReporters() -> Box {
             ReportingScope.hasScopes.store(true, ordering: .relaxed)
             // An outer scope whose reporters are running need not be recorded, since they run on this thread, too.
