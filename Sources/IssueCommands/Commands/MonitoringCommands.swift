@@ -39,7 +39,7 @@ struct HealthCommand: Command {
             if !arguments.has(Self.degradedAge) { thresholds.degradedAge = min(thresholds.degradedAge, age) }
         }
         if thresholds.degradedAge > thresholds.failingAge {
-            throw UsageError("--degraded-after must not be longer than --failing-after (default 6h)")
+            throw UsageError("--degraded-after must not be longer than --failing-after, which is 6h by default")
         }
         timeout = try arguments.duration(CommonOptions.shortTimeout) ?? .seconds(5)
     }

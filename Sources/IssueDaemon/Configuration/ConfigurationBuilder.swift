@@ -341,11 +341,10 @@ private struct CredentialResolver {
                 advice: "Write the \(word) to that file, readable only by the daemon's user (mode 0600).")
         }
         // A name that is not the default is never quoted, because some users paste the token itself here.
-        let mayBeToken = credential.utf8.count >= 20 && credential.allSatisfy { $0.isASCIILetter || $0.isASCIIDigit }
         let shown =
             credential == defaultCredential
             ? "“\(credential)”"
-            : mayBeToken
+            : credential.mayBeToken
                 ? "named by \(key)= (is this the token itself? \(key)= takes the name of its file)"
                 : "named by \(key)="
         if let folder = environment.folder("CREDENTIALS_DIRECTORY") {

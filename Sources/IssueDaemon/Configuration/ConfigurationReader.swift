@@ -377,9 +377,13 @@ extension ConfigurationFile.Section {
 }
 
 extension String {
-    /// The text, cut after 80 characters.
+    /// Whether the text may be a token: it has at least 20 characters, all of them ASCII letters or digits.
+    var mayBeToken: Bool { utf8.count >= 20 && allSatisfy { $0.isASCIILetter || $0.isASCIIDigit } }
+
+    /// The text, cut after 80 characters, or after 4 if it may be a token that was put in the wrong place.
     var truncatedForLog: String {
-        count > 80 ? prefix(80) + "…" : self
+        let limit = mayBeToken ? 4 : 80
+        return count > limit ? prefix(limit) + "…" : self
     }
 }
 

@@ -221,6 +221,17 @@ struct ConfigurationReadingTests {
                 == ["issued.conf:2: [Limits] has no key MaxAge=; expected it in [Store]."])
     }
 
+    @Test(
+        "A token in place of a key, a section or a value is not quoted",
+        arguments: ["%=x", "Region=%", "[%]"])
+    func misplacedToken(line: String) throws {
+        let token = "oCwtIBkXaJhHbTkJkSdRYqPPfBZwRkvD"
+        let folder = try ConfigurationFolder()
+        let problems = folder.problems(of: "[LogzIO]\n\(line.replacing("%", with: token))\n")
+        #expect(problems.contains { $0.contains("oCwt…") })
+        #expect(!problems.contains { $0.contains(token) }, "\(problems)")
+    }
+
     @Test("Without a file, an ordinary user's daemon uses folders of that user")
     func ownFolders() throws {
         let folder = try ConfigurationFolder()
