@@ -136,7 +136,7 @@ package struct AnnouncementRateLimiter: Sendable {
     }
 }
 
-/// A record that operators are alerted to.
+/// A record that is announced to operators.
 package struct PriorityRecord: Equatable, Sendable {
     /// The record's row id.
     package var row: RowID
@@ -193,7 +193,7 @@ package struct SuppressedAnnouncements: Equatable, Sendable {
     }
 }
 
-/// The reason why a record is sent before the backlog and why operators are alerted to it.
+/// The reason why a record is sent before the backlog and announced to operators.
 package enum PriorityReason: Int64, CaseIterable, Hashable, Sendable {
     case critical = 1
     case firstOfGroup

@@ -113,7 +113,7 @@ struct GroupingQueries {
             corrections = split.corrections
         } else {
             // The group that has this id itself, even if it was merged into another one.
-            let group = try reader.unmergedGroup(parameters.group, viewer: viewer)
+            let group = try reader.group(withOwnID: parameters.group, viewer: viewer)
             _ = try own(parameters.group)
             try protect()
             var found: [GroupID] = []

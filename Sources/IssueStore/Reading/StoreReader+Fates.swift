@@ -142,23 +142,23 @@ extension StoreReader {
     /// Returns the group that now has the records of the group with a key (`GroupTable.holder`); nil if the group does
     /// not exist or the viewer must not see it.
     func group(key: Int64, viewer: Viewer) throws -> GroupID? {
-        try unmergedGroup(key: key, viewer: viewer).map { try GroupTable(connection: connection).holder(of: $0) }
+        try group(withOwnKey: key, viewer: viewer).map { try GroupTable(connection: connection).holder(of: $0) }
     }
 
     /// Returns the group with an id, even if it is merged into another one.
     ///
     /// - Throws: `QueryFailure.notFound` if it does not exist or the viewer must not see it; otherwise the error of the
     ///   query.
-    package func unmergedGroup(_ id: String, viewer: Viewer) throws -> GroupID {
+    package func group(withOwnID id: String, viewer: Viewer) throws -> GroupID {
         try snapshot {
-            guard let key = GroupKey.key(id), let group = try unmergedGroup(key: key, viewer: viewer) else {
+            guard let key = GroupKey.key(id), let group = try group(withOwnKey: key, viewer: viewer) else {
                 throw QueryFailure.notFound(id: id)
             }
             return group
         }
     }
 
-    private func unmergedGroup(key: Int64, viewer: Viewer) throws -> GroupID? {
+    private func group(withOwnKey key: Int64, viewer: Viewer) throws -> GroupID? {
         try connection.first(
             composedSQL: """
                 SELECT groups.id FROM groups JOIN accounts ON accounts.id = groups.account

@@ -20,7 +20,8 @@ struct CorrectionLimitTests {
                 filter: IssueFilter(), order: .oldest, limit: 1000, after: nil, sparkline: nil, now: store.wall),
             viewer: .everything
         ).groups
-        return try store.reader().unmergedGroup(try #require(found.first { $0.title == title }).id, viewer: .everything)
+        return try store.reader().group(
+            withOwnID: try #require(found.first { $0.title == title }).id, viewer: .everything)
     }
 
     private func author(_ store: TemporaryStore) -> StoreWriter.CorrectionAuthor {

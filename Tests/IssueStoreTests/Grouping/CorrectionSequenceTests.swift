@@ -79,13 +79,13 @@ struct CorrectionSequenceTests {
             }
             for _ in 0..<10 {
                 let groups = try fixture.groups()
-                let target = try store.reader().unmergedGroup(
-                    groups.randomElement(using: &random)!.id, viewer: .everything)
+                let target = try store.reader().group(
+                    withOwnID: groups.randomElement(using: &random)!.id, viewer: .everything)
                 let pattern = try #require(TitlePattern("*\(Self.words.randomElement(using: &random)!)*"))
                 switch Int.random(in: 0..<6, using: &random) {
                 case 0, 1:
                     let other = try groups.filter { _ in Bool.random(using: &random) }
-                        .map { try store.reader().unmergedGroup($0.id, viewer: .everything) }
+                        .map { try store.reader().group(withOwnID: $0.id, viewer: .everything) }
                     steps.append("merge \(other) into \(target)")
                     _ = try writer.merge(other, into: target, by: fixture.author)
                 case 2:

@@ -28,7 +28,7 @@ struct CorrectionTests {
 
     private func group(_ title: String, _ store: TemporaryStore) throws -> GroupID {
         let id = try #require(try groups(store).first { $0.title == title }).id
-        return try store.reader().unmergedGroup(id, viewer: .everything)
+        return try store.reader().group(withOwnID: id, viewer: .everything)
     }
 
     private func author(_ store: TemporaryStore, _ reason: String? = nil) -> StoreWriter.CorrectionAuthor {
@@ -121,7 +121,7 @@ struct CorrectionTests {
                 try store.store([record(message, fingerprint: "io")], to: writer)
             }
             let original = try #require(try groups(store).first)
-            let source = try store.reader().unmergedGroup(original.id, viewer: .everything)
+            let source = try store.reader().group(withOwnID: original.id, viewer: .everything)
             let pattern = try #require(TitlePattern("Write *"))
             #expect(try writer.split(source, by: try #require(TitlePattern("x*")), author(store)) == .noMatch)
             #expect(try writer.split(source, by: try #require(TitlePattern("*of*")), author(store)) == .allMatch)
@@ -192,7 +192,7 @@ struct CorrectionTests {
             for domain in ["disk", nil, "net", "disk"] { try store.store([record(domain)], to: writer) }
             let original = try #require(try groups(store).first)
             let reader = try store.reader()
-            let source = try reader.unmergedGroup(original.id, viewer: .everything)
+            let source = try reader.group(withOwnID: original.id, viewer: .everything)
             let values = try reader.values(ofGroup: source, limit: 100)
             #expect(values[.domain]?.map(\.value) == ["disk", "", "net"])
             #expect(values[.title]?.map(\.value) == ["Failed"])

@@ -22,7 +22,7 @@ struct PreviewTests {
     }
 
     private func group(_ id: String, _ store: TemporaryStore) throws -> GroupID {
-        try store.reader().unmergedGroup(id, viewer: .everything)
+        try store.reader().group(withOwnID: id, viewer: .everything)
     }
 
     @Test("A preview is what becomes of the record when it is stored", arguments: [1, 2, 3] as [UInt64])

@@ -347,7 +347,7 @@ struct NotifierTests {
                 try reader.effectiveSilences(at: store.wall).map(\.silence.groups)
             }
             #expect(try effective() == [silence.groups])
-            let named = try ids.map { try reader.unmergedGroup($0, viewer: .everything) }
+            let named = try ids.map { try reader.group(withOwnID: $0, viewer: .everything) }
             let author = StoreWriter.CorrectionAuthor(uid: 1000, at: store.wall, reason: nil)
             #expect(try writer.merge([named[0]], into: named[1], by: author)?.count == 1)
             #expect(try effective() == [[ids[1], "g0000000000000bad"]])

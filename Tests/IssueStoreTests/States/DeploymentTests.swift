@@ -66,7 +66,7 @@ struct DeploymentTests {
                     .init(filter: IssueFilter(), order: .oldest, limit: 9, after: nil, sparkline: nil, now: store.wall),
                     viewer: .everything
                 ).groups.first)
-            let id = try store.reader().unmergedGroup(group.id, viewer: .everything)
+            let id = try store.reader().group(withOwnID: group.id, viewer: .everything)
             try declare("1.0", store, writer)
             try declare("2.0", store, writer)
             try declare("1.0", store, writer)
