@@ -343,3 +343,29 @@ extension FileSystem {
         String(path.split(separator: "/", omittingEmptySubsequences: true).last ?? "")
     }
 }
+
+extension FileSystem {
+    /// Returns the folder for the sockets of a user's own programs; nil if none can be used.
+    ///
+    /// - Parameters:
+    ///   - userID: The id of the user.
+    ///   - variable: The value of `XDG_RUNTIME_DIR`; nil if it is not set. It is ignored if it is relative or another
+    ///     user's folder.
+    ///   - parent: The parent of the users' default runtime folders.
+    package static func runtimeFolder(of userID: UInt32, variable: String?, parent: String) -> String? {
+        // The XDG specification says that relative paths are ignored and that the folder belongs to the user. After `su`
+        // or `sudo -E` the variable names the folder of the previous user, who could listen there.
+        if let variable, variable.hasPrefix("/"), (try? status(of: variable)).map({ $0.uid == userID }) ?? true {
+            return variable
+        }
+        let folder = "\(parent)/\(userID)"
+        return isPrivateFolder(folder, of: userID) ? folder : nil
+    }
+
+    /// Returns `true` if a folder exists, belongs to the user, and no other user can write to it. A symbolic link
+    /// is not a folder.
+    package static func isPrivateFolder(_ path: String, of userID: UInt32) -> Bool {
+        guard let status = try? status(of: path, followingLinks: false) else { return false }
+        return status.kind == .directory && status.uid == userID && status.mode & 0o022 == 0
+    }
+}

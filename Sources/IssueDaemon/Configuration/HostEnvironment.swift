@@ -62,19 +62,8 @@ extension HostEnvironment {
     var userTemporaryFolder: String { "\(temporaryFolder)-\(userID)" }
 
     private var userRuntimeFolder: String {
-        // The same rules as in the client (`SocketPath.user`). After `su`, the variable names the folder of the
-        // previous user, in which the socket could not be created.
-        if let folder = folder("XDG_RUNTIME_DIR"),
-            (try? FileSystem.status(of: folder)).map({ $0.uid == userID }) ?? true
-        {
-            return "\(folder)/issued"
-        }
-        let userFolder = "\(runtimeFolder)/\(userID)"
-        if let status = try? FileSystem.status(of: userFolder, followingLinks: false), status.kind == .directory,
-            status.uid == userID, status.mode & 0o022 == 0
-        {
-            return "\(userFolder)/issued"
-        }
+        let parent = FileSystem.runtimeFolder(of: userID, variable: folder("XDG_RUNTIME_DIR"), parent: runtimeFolder)
+        if let parent { return "\(parent)/issued" }
         // Another user may have created the temporary folder, which must not prevent the daemon from starting. Clients
         // find the socket in the state folder only if ISSUED_SOCKET names it.
         return isTemporaryFolderTaken ? userStateFolder : userTemporaryFolder

@@ -23,26 +23,11 @@ package enum SocketPath {
         runtimeDirectory: String? = ProcessEnvironment["XDG_RUNTIME_DIR"], userID: UInt32 = CurrentProcess.userID,
         runtimeFolder: String = "/run/user", temporaryPrefix: String = "/tmp/issued"
     ) -> String {
-        // The XDG specification says that relative paths are ignored and that the directory belongs to the user. After
-        // `su` or `sudo -E` the variable names the directory of the previous user, who could listen there.
-        if let runtimeDirectory, runtimeDirectory.hasPrefix("/"), !isOwnedByOther(runtimeDirectory, userID) {
-            return "\(runtimeDirectory)/issued/issued.sock"
-        }
-        let userFolder = "\(runtimeFolder)/\(userID)"
+        let folder = FileSystem.runtimeFolder(of: userID, variable: runtimeDirectory, parent: runtimeFolder)
+        if let folder { return "\(folder)/issued/issued.sock" }
         let temporary = "\(temporaryPrefix)-\(userID)"
-        if !isOwn(userFolder, userID), isOwn(temporary, userID) { return "\(temporary)/issued.sock" }
-        return "\(userFolder)/issued/issued.sock"
-    }
-
-    private static func isOwn(_ folder: String, _ userID: UInt32) -> Bool {
-        guard let status = try? FileSystem.status(of: folder, followingLinks: false) else { return false }
-        return status.kind == .directory && status.uid == userID && status.mode & 0o022 == 0
-    }
-
-    /// Returns `true` if the folder exists and belongs to another user.
-    private static func isOwnedByOther(_ folder: String, _ userID: UInt32) -> Bool {
-        guard let status = try? FileSystem.status(of: folder) else { return false }
-        return status.uid != userID
+        if FileSystem.isPrivateFolder(temporary, of: userID) { return "\(temporary)/issued.sock" }
+        return "\(runtimeFolder)/\(userID)/issued/issued.sock"
     }
 
     /// Returns the paths to try: the named socket only or, if it is nil, those of ``search()``.
