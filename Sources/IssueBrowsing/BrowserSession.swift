@@ -11,7 +11,8 @@ package struct BrowserSession<Failure: Error> {
     /// The default timeout of `call`.
     private let timeout: Duration
     private let sleep: (Duration) -> Void
-    /// The time until a refusal from which a call is not repeated. The daemon ends queries after ten seconds.
+    /// A refused call is repeated only if the refusal came sooner than this. The daemon ends queries after ten
+    /// seconds.
     private static var maxRepeatedTime: Duration { .seconds(5) }
 
     /// Creates a session.
@@ -37,9 +38,9 @@ package struct BrowserSession<Failure: Error> {
     ///   - call: The call.
     ///   - parameters: Its parameters.
     ///   - timeout: The maximum time to wait for the reply. Nil uses the session's timeout.
-    ///   - pauses: The times to wait before each repetition of the call if the daemon is busy. All attempts together
-    ///     take at most `timeout`. A call that took long until the daemon refused it is not repeated, since it would
-    ///     probably take as long again.
+    ///   - pauses: The minimum times to wait before each repetition of the call if the daemon is busy; the daemon may
+    ///     ask for a longer time. All attempts together take at most `timeout`. A call that took long until the daemon
+    ///     refused it is not repeated, since it would probably take as long again.
     package func call<Parameters, Reply>(
         _ call: CollectorCall<Parameters, Reply>, _ parameters: Parameters, timeout: Duration? = nil,
         repeatingAfter pauses: [Duration] = []

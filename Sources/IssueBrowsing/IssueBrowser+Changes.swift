@@ -173,8 +173,8 @@ extension IssueBrowser {
         try await runOperation(CollectorCalls.splitGroup, SplitGroupParameters(group: group)).groups
     }
 
-    /// Merges into an issue all other issues of its user and application whose titles match a pattern, including future
-    /// ones.
+    /// Merges all issues whose titles match a pattern into one issue of the same user and application. Also applies to
+    /// future issues.
     ///
     /// - Parameters:
     ///   - template: The pattern for titles. `*` matches any text.
@@ -224,7 +224,8 @@ extension IssueBrowser {
     /// - Parameter id: The id of a record, or the id of a group to explain its newest record.
     /// - Returns: The group, the origin of the fingerprint, and the corrections.
     /// - Throws: `IssueDeliveryError` with the code `.notFound` if no such record or group exists or the caller may not
-    ///   see it, or another code if the daemon cannot be reached.
+    ///   see it; `.refused` if the record is in a damaged part of the database; or another code if the daemon cannot be
+    ///   reached.
     public func explain(_ id: String) async throws -> GroupExplanation {
         try await call(CollectorCalls.explain, IDParameters(id: id))
     }

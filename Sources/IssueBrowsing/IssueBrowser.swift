@@ -10,7 +10,9 @@ public import Issues
 /// }
 /// ```
 ///
-/// All users can see the issues that were reported under their own user id; readers and operators can see all issues.
+/// Users can see the issues that were reported under their own user id, unless that id is reused for other users, as
+/// those of dynamic users are. Readers and operators can see all issues.
+///
 /// No call blocks a thread of the task's executor. All browsers of a process share one thread and, for short queries to
 /// the same socket, one connection. Errors are `IssueDeliveryError`, or `CancellationError` as soon as the task is
 /// cancelled. The daemon then cancels the query, too, but completes purges, requeues, flushes, and other changes that

@@ -58,13 +58,11 @@ struct CommandContext {
     /// Returns an empty table that is at most `width` columns wide.
     func table(_ columns: [Column]) -> Table { Table(columns, width: width, painter: painter) }
 
-    /// Connects to the daemon.
-    ///
-    /// - Parameter noticesDelay: `true` to tell the user if the reply to a query takes long.
-    func connect(noticesDelay: Bool = true) throws(CollectorConnectionError) -> any BrowserLink {
+    /// Connects to the daemon. The user is told if the reply to a query takes long.
+    func connect() throws(CollectorConnectionError) -> any BrowserLink {
         let link = try makeLink(socket)
         hasConnected.value = true
-        if noticesDelay { link.onDelay(of: Self.noticeableDelay) { warn("waiting for the reply of the daemon") } }
+        link.onDelay(of: Self.noticeableDelay) { warn("waiting for the reply of the daemon") }
         return link
     }
 

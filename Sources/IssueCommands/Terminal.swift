@@ -22,9 +22,9 @@ package struct TerminalInfo: Equatable, Sendable {
         return columns ?? 80
     }
 
-    /// Returns the number of table rows that fit on a screen together with the heading and the prompt, at least 5.
-    /// Returns 50 if the output is not a terminal, or if the height is unknown or not positive. `LINES` overrides the
-    /// height.
+    /// Returns the number of table rows that fit on a screen together with the heading, a note and the prompt, at
+    /// least 5. Returns 50 if the output is not a terminal, or if the height is unknown or not positive. `LINES`
+    /// overrides the height.
     func tableRows(_ environment: (String) -> String?) -> Int {
         let variable = environment("LINES").flatMap { Int($0) }
         guard isTerminal, let rows = variable ?? rows, rows > 0 else { return 50 }
@@ -38,8 +38,8 @@ package enum ColorChoice: String, CaseIterable, Sendable {
     case always
     case never
 
-    /// Returns `true` if colours should be used. `auto` means on a terminal, unless `NO_COLOR` (no-color.org) or
-    /// `TERM=dumb` is set.
+    /// Returns `true` if colours should be used. `auto` means on a terminal, unless `NO_COLOR` (no-color.org) is not
+    /// empty or `TERM` is `dumb`.
     func applies(to terminal: TerminalInfo, _ environment: (String) -> String?) -> Bool {
         switch self {
         case .always: return true

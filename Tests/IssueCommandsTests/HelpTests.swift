@@ -352,6 +352,9 @@ struct HelpTests {
                 If the daemon stops, the command waits until the daemon runs again, then
                 continues with the records that were not yet shown.
 
+                With --json, too, the output is one JSON object per line, because the stream has
+                no end.
+
                 Examples:
                   issuectl follow --severity error
                   issuectl follow --ndjson --app shop

@@ -21,7 +21,8 @@ struct CommandSpecification: Sendable {
     var notes: [String] = []
     var examples: [String] = []
 
-    /// Returns the note of commands or actions that accept several arguments (`CommandContext.forEach`).
+    /// Returns the note of commands or actions that process each of several arguments even if they can't process
+    /// others, as `CommandContext.forEach` does.
     static func severalNote(_ actions: String) -> String {
         "If \(actions) can't process one of several arguments, such as an id that does not exist, the others are still "
             + "processed, and the exit status is 1."

@@ -70,6 +70,7 @@ struct FollowCommand: Command {
                 + "records since TIME are shown first. " + FilterOptions.timeNote,
             "If the daemon stops, the command waits until the daemon runs again, then continues with the records that "
                 + "were not yet shown.",
+            "With --json, too, the output is one JSON object per line, because the stream has no end.",
         ],
         examples: ["issuectl follow --severity error", "issuectl follow --ndjson --app shop"])
 
@@ -89,8 +90,7 @@ struct FollowCommand: Command {
             do throws(FollowEnd) {
                 let session: BrowserSession<FollowEnd>
                 do throws(CollectorConnectionError) {
-                    // No note about a delay: there may be no record for a long time.
-                    session = BrowserSession(link: try context.connect(noticesDelay: false)) { .connection($0) }
+                    session = BrowserSession(link: try context.connect()) { .connection($0) }
                 } catch {
                     throw .connection(error)
                 }
@@ -139,7 +139,7 @@ struct FollowCommand: Command {
         }
     }
 
-    /// Returns a line such as `r42 2026-11-21 11:57:00Z error    shop: The disk is full`.
+    /// Returns a line such as `she6zsjknpxv-24c4 2026-11-21 11:57:00Z error    shop: The disk is full`.
     private func line(_ stored: StoredRecord, in context: CommandContext) -> String {
         let record = stored.record
         let severity = record.severity ?? .error
@@ -165,8 +165,8 @@ package struct FollowProgress {
     private var order: [String] = []
     private var newest: IssueTimestamp?
 
-    /// How far before the time of the newest record the filter for the next connection starts. The records of several
-    /// senders are not always stored in the order of their times.
+    /// The filter for the next connection starts this long before the time of the newest record, because the times of
+    /// records go backwards if the wall clock is set back.
     private static let overlap: Duration = .seconds(10)
     /// The maximum number of remembered records. If more than half as many arrive within `overlap`, some may be shown
     /// again after a reconnection.

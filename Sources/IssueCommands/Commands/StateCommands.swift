@@ -14,8 +14,8 @@ struct ResolveCommand: StateCommand {
                 + "forwarded ahead of any backlog. With --in, --in-next or --until-newer-version, records of versions "
                 + "without the fix do not reopen the issue. A version counts as later if it was deployed later "
                 + "(issuectl deploy) and does not have a lower number. If no deployment was declared, versions are "
-                + "compared by their numbers; a version without a number counts as later if it differs or, with --in, "
-                + "if it was first reported later.",
+                + "compared by their numbers; a version that is not a number counts as later if it differs; with --in, "
+                + "it must also have been first reported later.",
             severalNote,
         ],
         examples: [
@@ -136,7 +136,7 @@ private enum StateNote {
     static func text(_ arguments: ParsedArguments) throws(UsageError) -> String? {
         guard let text = arguments[note] else { return nil }
         let expected = "expected a text of 1 to \(IssueStateChange.maxNoteBytes) bytes"
-        guard !text.allSatisfy(\.isWhitespace) else { throw UsageError("\(note.spelling) is empty; \(expected)") }
+        guard !text.allSatisfy(\.isWhitespace) else { throw UsageError("\(note.spelling) is blank; \(expected)") }
         guard text.utf8.count <= IssueStateChange.maxNoteBytes else {
             throw UsageError("\(note.spelling) has \(text.utf8.count) bytes; \(expected)")
         }
