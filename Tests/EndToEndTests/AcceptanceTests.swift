@@ -23,7 +23,7 @@ struct AcceptanceTests {
         }
     }
 
-    /// The faults that take less than a few seconds, chosen at random.
+    /// Returns eight faults, chosen at random from those that take at most a few seconds.
     private static func faults(_ generator: inout some RandomNumberGenerator) -> [FaultStep] {
         let some: [Fault] = [
             .acceptSilent, .readSilent, .slowAnswer(.milliseconds(200)), .slowAnswer(.milliseconds(900)),
@@ -36,10 +36,10 @@ struct AcceptanceTests {
         return (0..<8).map { _ in FaultStep(some[Int.random(in: some.indices, using: &generator)]) }
     }
 
-    /// - Parameter batch: The records per batch. With few, the next batch is built while one is in flight, because the
-    ///   backlog contains more.
+    /// - Parameter batch: The maximum number of records per batch. If it is small, the next batch is built while one is
+    ///   in flight, because more records are pending.
     @Test(
-        "Despite faults of the listener and kills of the daemon, each record arrives, and duplicates are marked",
+        "Despite listener faults and daemon kills, each record arrives or becomes a dead letter; duplicates are marked",
         arguments: [40, 10])
     func everything(batch: Int) async throws {
         var generator = SeededGenerator(Self.seed)
@@ -85,7 +85,7 @@ struct AcceptanceTests {
         }
     }
 
-    @Test("After an outage the backlog is sent oldest first, and not faster than SendRate=")
+    @Test("After an outage, the pending records are sent oldest first, and not faster than SendRate=")
     func outage() async throws {
         let count = Self.isLong ? 3000 : 240
         let settings = "ConnectTimeout=500ms\nBatchRecords=40\nBatchDelay=0\nSendRate=60/s\nGroupBurst=0"
@@ -99,8 +99,8 @@ struct AcceptanceTests {
             try listener.up()
             try await eventually("all records have arrived") { listener.accepted.count >= count }
             #expect(listener.accepted.compactMap(\.eventID) == ids)
-            // A full batch at once, and after that 60 per second. Records that arrive late make it look slower, never
-            // faster.
+            // The limit allows a full batch at once, and after that 60 records per second. Requests that arrive late
+            // make the rate look lower, never higher.
             let taken = listener.requests.filter { $0.status == 200 }
             let first = try #require(taken.first?.arrived)
             var lines = 0
@@ -117,13 +117,13 @@ struct AcceptanceTests {
         try await with { daemon, listener in
             try listener.plan(FaultStep(.poison("POISON"), times: .forever))
             let client = try RawClient(path: daemon.socket)
-            // Held back until everything is in one batch.
+            // The listener is down until all records are stored, so that one batch holds all of them.
             try listener.down()
             var records = (0..<500).map { IssueRecord(message: "Good", code: Int64($0 % 3)) }
             records[Int.random(in: 0..<500)].message = "POISON"
             let ids = try client.report(records).map { try $0.storedID }
             try listener.plan(FaultStep(.poison("POISON"), times: .forever))
-            try await eventually("all records have a fate") {
+            try await eventually("no record is pending") {
                 try client.destination().ledger.pending == 0
             }
             let ledger = try client.destination().ledger
@@ -134,7 +134,7 @@ struct AcceptanceTests {
         }
     }
 
-    @Test("100,000 records of one issue are forwarded as a few samples and summaries that add up")
+    @Test("Thousands of records of one issue are forwarded as at most seven samples, and summaries count all others")
     func flood() async throws {
         let calls = Self.isLong ? 100 : 10
         try await with("GroupBurst=5\nGroupRefill=1/5min\nSummaryInterval=1s") { daemon, listener in
@@ -163,7 +163,7 @@ struct AcceptanceTests {
             try listener.plan(FaultStep(.readSilent, times: .forever))
             _ = try client.report((0..<200).map { IssueRecord(message: "Unheard", code: Int64($0 % 5)) })
             func tried(_ count: Int64) async throws {
-                try await eventually("a request was sent", within: .seconds(Self.isLong ? 600 : 60)) {
+                try await eventually("\(count) requests were sent", within: .seconds(Self.isLong ? 600 : 60)) {
                     _ = try client.call(.flush, FlushParameters(timeout: .milliseconds(1)), returning: FlushReply.self)
                     return try client.destination().requests >= count
                 }

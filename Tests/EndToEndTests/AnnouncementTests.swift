@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Announcements in the log", .daemonLog)
 struct AnnouncementTests {
-    @Test("A new issue and a critical record are announced once each, and a flood of new issues is counted")
+    @Test("A new issue and a critical record are announced once each; of a flood of new issues, most are only counted")
     func announcements() async throws {
         try await DaemonFixture.with("[Limits]\nNewGroupsPerApplication=0") { daemon in
             let client = try RawClient(path: daemon.socket)
@@ -12,14 +12,14 @@ struct AnnouncementTests {
                 daemon.log.split(separator: text, omittingEmptySubsequences: false).count - 1
             }
             _ = try client.report((0..<5).map { _ in IssueRecord(message: "Broken", app: Application(name: "shop")) })
-            try await eventually("it is announced") { lines("New issue reported") == 1 }
+            try await eventually("the new issue is announced") { lines("New issue reported") == 1 }
             _ = try client.report([IssueRecord(message: "Broken", severity: .critical, app: Application(name: "shop"))])
-            try await eventually("it is announced") { lines("Critical issue reported") == 1 }
+            try await eventually("the critical record is announced") { lines("Critical issue reported") == 1 }
             try await daemon.logs("app=shop")
             try await daemon.logs("issue=Broken")
             for word in 0..<200 as Range<Int64> { _ = try client.report([IssueRecord(message: "x", code: word)]) }
             try await eventually("the status has the records") { try client.status().store.groups == 201 }
-            // One issue of this user was announced above.
+            // The limit allows a user ten announcements at once. The issue above was one of them.
             try await eventually("some are announced") { lines("New issue reported") >= 10 }
             _ = try daemon.terminate()
             #expect(lines("New issue reported") < 30)
@@ -27,7 +27,7 @@ struct AnnouncementTests {
         }
     }
 
-    @Test("A user with too many names is logged once")
+    @Test("A user who exceeds the limit on new issues is logged once")
     func crowding() async throws {
         try await DaemonFixture.with("[Limits]\nNewGroupsPerApplication=5/15min") { daemon in
             let client = try RawClient(path: daemon.socket)
@@ -43,7 +43,7 @@ struct AnnouncementTests {
     }
 
     @Test(
-        "A user's noise suppresses neither the user's critical records nor new issues of other users",
+        "A user's flood of new issues prevents no announcement of the user's critical records or of other users",
         .enabled(if: OtherUser.obstacle == nil, "\(OtherUser.obstacle ?? "")"))
     func noise() async throws {
         try await DaemonFixture.with("[Limits]\nNewGroupsPerApplication=0") { daemon in

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("IssueBrowser, corrections and deployments", .daemonLog)
 struct BrowserGroupingTests {
-    @Test("It merges, splits and explains issues, adds rules, and undoes all of it")
+    @Test("IssueBrowser suggests merges, explains issues, and adds and undoes merges, rules and splits")
     func corrections() async throws {
         try await DaemonFixture.with { daemon in
             let client = try RawClient(path: daemon.socket)
@@ -44,7 +44,7 @@ struct BrowserGroupingTests {
         }
     }
 
-    @Test("It refuses corrections of unknown issues, and those that change nothing")
+    @Test("IssueBrowser throws an error for corrections and deployments that are unknown, invalid or without effect")
     func refusals() async throws {
         try await DaemonFixture.with { daemon in
             _ = try RawClient(path: daemon.socket).report("Disk full", app: "shop")
@@ -69,7 +69,7 @@ struct BrowserGroupingTests {
         }
     }
 
-    @Test("It declares, lists and removes deployments")
+    @Test("IssueBrowser declares, lists and removes deployments")
     func deployments() async throws {
         try await DaemonFixture.with { daemon in
             let browser = IssueBrowser(socket: daemon.socket)

@@ -19,7 +19,7 @@ struct BrowserTests {
         return ids
     }
 
-    @Test("It lists groups and records page by page")
+    @Test("IssueBrowser lists groups and records page by page")
     func listed() async throws {
         try await DaemonFixture.with { daemon in
             let ids = try await Self.report(
@@ -46,7 +46,7 @@ struct BrowserTests {
         }
     }
 
-    @Test("It shows a record with its group and its fates, and waits for them")
+    @Test("IssueBrowser waits for the fates of a record, and shows the record with its group and fates")
     func shown() async throws {
         let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
         defer { listener.stop() }
@@ -74,7 +74,7 @@ struct BrowserTests {
         }
     }
 
-    @Test("It lists dead letters with their lines, and requeues them")
+    @Test("IssueBrowser lists dead letters with their lines, and requeues them")
     func deadLetters() async throws {
         let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
         defer { listener.stop() }
@@ -93,7 +93,7 @@ struct BrowserTests {
         }
     }
 
-    @Test("It requests backups, repairs and purges")
+    @Test("IssueBrowser requests backups, repairs and purges")
     func operated() async throws {
         try await DaemonFixture.with { daemon in
             _ = try await Self.report([IssueReport("Forget me"), IssueReport("Keep me", level: .info)], to: daemon)
@@ -108,7 +108,7 @@ struct BrowserTests {
         }
     }
 
-    @Test("It counts records over time by any dimension, including removed ones and after a kill")
+    @Test("IssueBrowser counts records over time by level, even after a kill, and the sizes of buckets are limited")
     func counted() async throws {
         try await DaemonFixture.with { daemon in
             let reports = (1...9).map { IssueReport("Report \($0)", level: $0 % 3 == 0 ? .critical : .warning) }
@@ -124,7 +124,7 @@ struct BrowserTests {
             let total = try await browser.histogram(.init(level: .critical))
             #expect(total.series.map { $0.counts.reduce(0, +) } == [3])
             #expect(counted.start(ofBucket: 2).millisecondsSince1970 == counted.start.millisecondsSince1970 + 7_200_000)
-            // Half a minute, and more minutes of 24 hours than a histogram may have.
+            // Half a minute, more buckets in 24 hours than a histogram may have, and zero.
             for bucket in [Duration.seconds(30), .seconds(60), .zero] {
                 let error = await #expect(throws: IssueDeliveryError.self) {
                     try await browser.histogram(bucket: bucket)
@@ -136,7 +136,7 @@ struct BrowserTests {
         }
     }
 
-    @Test("It follows new records until its task is cancelled")
+    @Test("IssueBrowser follows new records until the task is cancelled")
     func followed() async throws {
         try await DaemonFixture.with { daemon in
             let browser = IssueBrowser(socket: daemon.socket)
@@ -203,13 +203,13 @@ struct BrowserTests {
         }
     }
 
-    @Test("It throws errors for a missing daemon and missing objects")
+    @Test("IssueBrowser throws an error if there is no daemon or no such object, and if the daemon is killed")
     func failures() async throws {
         await #expect(throws: IssueDeliveryError.self) { try await IssueBrowser(socket: "/nowhere/at.all").status() }
         try await DaemonFixture.with { daemon in
             do {
                 _ = try await IssueBrowser(socket: daemon.socket).show("nonsense")
-                Issue.record("It was found")
+                Issue.record("An unknown id was found")
             } catch let error as IssueDeliveryError {
                 #expect(error.code == .notFound)
             }
@@ -227,7 +227,7 @@ struct BrowserTests {
             #expect(unknown.map(\.?.code) == [.notFound, .notFound])
             let follower = Task { for try await _ in browser.follow() {} }
             let client = try RawClient(path: daemon.socket)
-            try await eventually("it follows") { try client.status().connections == 2 }
+            try await eventually("the follower is connected") { try client.status().connections == 2 }
             try daemon.kill()
             await #expect(throws: IssueDeliveryError.self) { try await follower.value }
         }

@@ -48,13 +48,13 @@ struct BundleTests {
         try String(contentsOf: URL(filePath: path), encoding: .utf8)
     }
 
-    /// The part of a bundle with a name; empty if it is absent.
+    /// Returns the part of a bundle with this name, or an empty string if there is none.
     private func part(_ name: String, _ text: String) -> String {
         let start = text.range(of: "\n==== \(name) ====\n\n")
         return String(start.map { text[$0.upperBound...] } ?? "").components(separatedBy: "\n==== ")[0]
     }
 
-    @Test("No message, metadata or secret is in a bundle of a running or stopped daemon, and existing files stay")
+    @Test("A bundle has no message, metadata or secret, even of a stopped daemon, and replaces files only with --force")
     func secrets() async throws {
         let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
         defer { listener.stop() }
@@ -70,7 +70,7 @@ struct BundleTests {
             let client = try RawClient(path: daemon.socket)
             try listener.plan(FaultStep(.poison("POISON"), times: .forever))
             _ = try client.report((0..<5).flatMap { [try record("POISON \($0)"), try record("Order \($0)")] })
-            try await eventually("the poisoned ones are dead letters") {
+            try await eventually("no record is pending, and some are dead letters") {
                 try client.destination().ledger.deadLettered > 0 && client.destination().ledger.pending == 0
             }
             // The planted texts are where a bundle could find them.

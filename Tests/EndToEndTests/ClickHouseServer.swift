@@ -14,7 +14,7 @@ final class ClickHouseServer {
 
     init() throws {
         folder = try ScratchFolder(named: "clickhouse")
-        // ClickHouse can't choose a free port itself, so this one is closed and opened again.
+        // ClickHouse can't choose a free port itself, so a socket is bound to one and closed again.
         port = try Socket.listenLoopback(portIn: 32_000..<32_768).localPort()
         try folder.write(configuration, to: "config.xml")
         try folder.write(Self.users, to: "users.xml")

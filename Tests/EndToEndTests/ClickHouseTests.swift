@@ -37,7 +37,7 @@ struct ClickHouseTests {
         #expect(try server.query("SELECT count() FROM issued.records") == "0\n")
     }
 
-    @Test("After kills under load, it has each record once and the same counts as the daemon")
+    @Test("After kills of the server and the daemon, ClickHouse has each record once and the same counts as the daemon")
     func once() async throws {
         let server = try ClickHouseServer()
         try await server.prepare()
@@ -102,7 +102,7 @@ struct ClickHouseTests {
         }
     }
 
-    @Test("The query in Grouping.md maps the ids before corrections to those after them, without undone ones")
+    @Test("The query in Grouping.md maps earlier group ids to their present ones, and ignores undone corrections")
     func corrections() async throws {
         let server = try ClickHouseServer()
         try await server.prepare()
@@ -124,7 +124,7 @@ struct ClickHouseTests {
                 let id = try client.report("User \(name) left", app: "shop")[0]
                 groups.append(try client.show(id).group.id)
             }
-            try await eventually("they are delivered") { try client.destination().ledger.delivered == 4 }
+            try await eventually("the records are delivered") { try client.destination().ledger.delivered == 4 }
             for source in 1...2 {
                 let merge = MergeGroupsParameters(into: groups[0], groups: [groups[source]], reason: "it's \"one\"")
                 _ = try client.call(.mergeGroups, merge, returning: MergeGroupsReply.self)
@@ -163,7 +163,7 @@ struct ClickHouseTests {
             try daemon.start()
             let client = try RawClient(path: daemon.socket)
             _ = try client.report("Locked out")
-            try await eventually("it is paused") { try client.destination().reason == "unauthorised" }
+            try await eventually("the destination is paused") { try client.destination().reason == "unauthorised" }
             #expect(try client.destination().ledger.pending == 1)
             #expect(try client.destination().advice?.contains("check User= and the credential") == true)
             try server.query("DROP TABLE issued.records")

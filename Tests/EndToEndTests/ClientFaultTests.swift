@@ -36,7 +36,7 @@ struct ClientFaultTests {
 
     private static func expected(_ name: String, _ count: Int) -> [String] { (1...count).map { "\(name) \($0)" } }
 
-    @Test("Reports of a process that exits at once are stored, possibly by its next run")
+    @Test("Reports of a process that exits at once are stored, possibly by a later run")
     func returning() async throws {
         try await DaemonFixture.with { daemon in
             #expect(try Self.run(["return", "700", "present"], daemon, named: "present") == .exit(0))
@@ -62,7 +62,7 @@ struct ClientFaultTests {
     }
 
     @Test(
-        "The final reports of a process that traps arrive, possibly with its next run",
+        "A process that traps loses no report; its next run sends those made while no daemon was running",
         arguments: ["precondition", "fatal-reporter"])
     func trapping(way: String) async throws {
         try await DaemonFixture.with { daemon in
@@ -79,7 +79,7 @@ struct ClientFaultTests {
             #expect(try Self.run([way, "40", "absent"], daemon, named: "absent") != .exit(0))
             try daemon.start()
             try Self.run(["return", "1", "next"], daemon, named: "next")
-            try await eventually("the next run has sent it") { Self.leftovers(daemon).isEmpty }
+            try await eventually("the next run has sent all reports") { Self.leftovers(daemon).isEmpty }
             #expect(Set(Self.expected("absent", 40)).subtracting(try messages(containing: "absent")).isEmpty)
             #expect(try Self.messages(daemon).count == 81)
         }
@@ -97,7 +97,7 @@ struct ClientFaultTests {
         }
     }
 
-    @Test("Awaiting a receipt fails if the process has no free descriptor, and works again once it has some")
+    @Test("Awaiting a fate fails if the process has no free descriptor, and succeeds once it has some")
     func exhausted() async throws {
         try await DaemonFixture.with { daemon in
             let end = try Self.run(["exhausted", "1", "only"], daemon, named: "exhausted")
@@ -105,7 +105,7 @@ struct ClientFaultTests {
         }
     }
 
-    @Test("Reports by a reporter go to standard error, without recursion")
+    @Test("Issues that a reporter itself reports go only to standard error, not to reporters again")
     func nested() async throws {
         try await DaemonFixture.with { daemon in
             let program = try Self.start(["nested", "20", "outer"], daemon, named: "nested")
@@ -115,7 +115,7 @@ struct ClientFaultTests {
         }
     }
 
-    @Test("Environment variables set the reporters, the level and backtraces of a program without settings")
+    @Test("Environment variables set the reporters, level and backtraces of a program that does not set them itself")
     func settings() async throws {
         try await DaemonFixture.with { daemon in
             let variables = ["ISSUED_REPORTERS": "daemon", "ISSUED_LEVEL": "error", "ISSUED_BACKTRACE": "none"]
@@ -191,7 +191,7 @@ struct ClientFaultTests {
                     programs.append(
                         try Self.start(["return", "\(count)", name], daemon, named: "tortureRun-\(round)-\(index)"))
                 }
-                // In the middle of their reports. The wait is part of the fault.
+                // The kill comes in the middle of their reports. The wait is part of the fault.
                 try await Task.sleep(for: .milliseconds(Int.random(in: 0...40, using: &generator)))
                 try daemon.kill()
                 if Bool.random(using: &generator) { try daemon.start() }

@@ -91,9 +91,7 @@ struct ClientLibraryTests {
         }
     }
 
-    @Test(
-        "Reports of a forking program are stored once, by parent and child, even if the daemon is killed"
-    )
+    @Test("Reports from before a fork and from both processes after it are stored once, even if the daemon is killed")
     func forked() async throws {
         try await DaemonFixture.with { daemon in
             for round in 1...3 {
@@ -117,7 +115,7 @@ struct ClientLibraryTests {
         }
     }
 
-    @Test("Receipts are awaited while the program forks, and the thread ends although children hold its connections")
+    @Test("Fates can be awaited during forks, and the library's thread ends even if children hold its connections")
     func forkedWhileAwaiting() async throws {
         let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
         defer { listener.stop() }
@@ -131,7 +129,7 @@ struct ClientLibraryTests {
         }
     }
 
-    @Test("A fork waits for a thread that blocks it, unless that thread waits for the fork")
+    @Test("A fork is delayed while another thread holds forks off, unless that thread is waiting for a descriptor")
     func forkedInHalves() throws {
         let folder = try ScratchFolder(named: "fork-reporter")
         let program = try ChildProcess(TestBinaries.path(of: "fork-reporter"), ["halves"], in: folder, name: "fork")

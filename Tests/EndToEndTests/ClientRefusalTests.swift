@@ -10,7 +10,7 @@ import UnixIO
 /// The client library keeps reports that the daemon refuses, and delivers them later.
 @Suite("The client library and a daemon that refuses reports", .daemonLog)
 struct ClientRefusalTests {
-    /// The reports of a test, through a buffer of its own.
+    /// The reports of a test, sent through a `Delivery` that only this test uses.
     private struct Reports: ~Copyable {
         let delivery: Delivery
         private let reporter: DaemonReporter
@@ -72,7 +72,7 @@ struct ClientRefusalTests {
             for _ in 1...3 {
                 let before = refused()
                 try control.failCalls(from: 1, count: 1_000_000, with: error)
-                try reports.report(until: "it refuses") { refused() > before }
+                try reports.report(until: "the daemon refuses reports") { refused() > before }
                 #expect(!reports.delivery.flush(timeout: .milliseconds(50)))
                 try control.failNoCalls()
                 reports.report(100)
@@ -96,7 +96,7 @@ struct ClientRefusalTests {
         #expect(table.unreached == [])
     }
 
-    @Test("Reports wait while there are too many connections, and are stored once")
+    @Test("Reports wait while there are too many connections, and are then stored once")
     func tooManyConnections() async throws {
         try await DaemonFixture.with("[Socket]\nMaxConnections=4\nMaxConnectionsPerUser=4\n") { daemon in
             var others: [RawClient] = []

@@ -10,7 +10,7 @@ import UnixIO
 /// The faults of `TortureTests`, with reports sent through the client library.
 @Suite("The client library and fault injection in the daemon", .daemonLog)
 struct ClientTortureTests {
-    @Test("A daemon that is killed around a commit, a sync or a receipt gets each report once")
+    @Test("A daemon that is killed around a commit, a sync or a receipt stores each report once")
     func namedPoints() async throws {
         let tools = try ScratchFolder(named: "client-torture")
         let library = try FaultLibrary.build(in: tools)
@@ -54,7 +54,7 @@ struct ClientTortureTests {
         }
     }
 
-    @Test("Reports of short-lived programs survive kills, stops and a hidden socket")
+    @Test("Reports of short-lived programs survive kills, suspensions, a removed socket, disk errors and a repair")
     func programs() async throws {
         let tools = try ScratchFolder(named: "client-torture")
         let library = try FaultLibrary.build(in: tools)

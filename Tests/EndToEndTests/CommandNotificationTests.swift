@@ -10,13 +10,13 @@ struct CommandNotificationTests {
     }
 
     private func notifier(_ client: RawClient) throws -> NotifierStatus {
-        // For a moment after a start there is none.
+        // For a moment after a start, the status lists no notifier.
         try client.status().notifiers.first ?? NotifierStatus(name: "", format: "")
     }
 
     private func title(_ message: JSONValue) -> String { message["title"]?.asString ?? "" }
 
-    /// Whether a process of a group runs. One that was killed may not have been reaped yet.
+    /// Returns `true` if a process of a process group runs. Ended processes that have not been reaped don't count.
     private func isRunning(group: String) -> Bool {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
         return names.contains { name in
@@ -30,7 +30,7 @@ struct CommandNotificationTests {
         }
     }
 
-    @Test("A command gets each message on its standard input, and its exit status and output show in the status")
+    @Test("A command gets each message on its standard input, and the status shows its exit status and output")
     func command() async throws {
         let folder = try ScratchFolder()
         let program = try folder.write(
@@ -41,11 +41,11 @@ struct CommandNotificationTests {
             daemon in
             let client = try RawClient(path: daemon.socket)
             _ = try client.report([record("Order failed")])
-            try await eventually("it fails") { try notifier(client).reason == "command_failed" }
+            try await eventually("the command fails") { try notifier(client).reason == "command_failed" }
             let failed = "exit status 75: temporary failure (delivered by my pager)"
             #expect(try notifier(client).lastAnswer == failed && notifier(client).format == "command")
             _ = try folder.write("0", to: "status")
-            try await eventually("it is delivered") { try notifier(client).delivered == 1 }
+            try await eventually("the message is delivered") { try notifier(client).delivered == 1 }
             #expect(try notifier(client).repeated == 0)
             let message = try JSONValue(json: folder.text(of: "message.json"))
             #expect(title(message).hasPrefix("New issue in shop 2.4.0"))
@@ -55,7 +55,7 @@ struct CommandNotificationTests {
             #expect(
                 test == TestNotifierReply(delivered: false, answer: "exit status 1: refused (delivered by my pager)"))
             _ = try client.report([record("Other")])
-            try await eventually("it is given up") { try notifier(client).givenUp == 1 }
+            try await eventually("the message is given up") { try notifier(client).givenUp == 1 }
         }
     }
 
@@ -70,7 +70,7 @@ struct CommandNotificationTests {
         ) { daemon in
             let client = try RawClient(path: daemon.socket)
             _ = try client.report([record("Order failed")])
-            try await eventually("it runs") { !folder.text(of: "pid").isEmpty }
+            try await eventually("the command runs") { !folder.text(of: "pid").isEmpty }
             #expect(try notifier(client).state == .sending)
             _ = try client.report([record("Other")])
             #expect(try client.groups().count == 2)
@@ -78,12 +78,12 @@ struct CommandNotificationTests {
             try daemon.terminate()
             #expect(begin.duration(to: .now) < .seconds(10))
             let group = folder.text(of: "pid").filter { $0 != "\n" }
-            try await eventually("nothing of it is left") { !isRunning(group: group) }
-            // The message is pending, and the next start sends it again.
+            try await eventually("no process of the command is left") { !isRunning(group: group) }
+            // Both messages are pending. After the next start, they are sent, the first one for the second time.
             _ = try folder.write("#!/bin/sh\ncat > \(folder.path)/message.json\n", to: "page", mode: 0o755)
             try daemon.start()
             let again = try RawClient(path: daemon.socket)
-            try await eventually("it is delivered") { try notifier(again).delivered == 2 }
+            try await eventually("both messages are delivered") { try notifier(again).delivered == 2 }
             #expect(try notifier(again).repeated >= 1)
         }
     }

@@ -30,7 +30,7 @@ struct CompletionTests {
     }
 
     @Test(
-        "Commands, options, keywords, files, and the groups, applications and destinations of the running daemon",
+        "Tab completes commands, options, keywords, files, and the daemon's groups, applications and destinations",
         .enabled(if: !shells.isEmpty, "scripts/dependencies test installs the shells"), arguments: shells)
     func everything(shell: String) async throws {
         try await DaemonFixture.with("[ClickHouse archive]\nURL=http://127.0.0.1:9") { daemon in

@@ -9,7 +9,7 @@ struct CorrectionExportTests {
         listener.accepted.filter { $0["event_kind"] == "correction" }
     }
 
-    @Test("Corrections made while the destination is down arrive after a kill, each with one id")
+    @Test("Corrections made while the destination is down arrive despite kills; a line that is sent again keeps its id")
     func outage() async throws {
         let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
         defer { listener.stop() }
@@ -23,7 +23,7 @@ struct CorrectionExportTests {
                 IssueRecord(message: $0, app: Application(name: "shop"))
             }
             _ = try client.report(records)
-            try await eventually("they are delivered") { try client.destination().ledger.delivered == 4 }
+            try await eventually("the records are delivered") { try client.destination().ledger.delivered == 4 }
             let groups = Dictionary(
                 uniqueKeysWithValues: try client.groups().map { ($0.title, (id: $0.id, fingerprint: $0.fingerprint)) })
             let io = try #require(groups["Read of <path> failed"])
@@ -52,7 +52,7 @@ struct CorrectionExportTests {
             try await eventually("all lines have arrived") {
                 Set(corrections(listener).map(\.eventID)).count == 3
             }
-            // Only a line that may have arrived is repeated.
+            // A line that may have arrived is sent again, so the lines are compared by their ids.
             let lines = corrections(listener)
             let first = Dictionary(lines.map { ($0.eventID, $0) }) { first, _ in first }
             let actions = Dictionary(grouping: first.values) { $0["correction_action"]?.asString ?? "" }
@@ -69,12 +69,12 @@ struct CorrectionExportTests {
             let undone = try #require(actions["undo"]?.first)
             #expect(undone["correction"] == 1 && undone["correction_undone"] == "merge")
 
-            // Each line is sent once, also after the next start.
+            // A line whose reply is stored is not sent again after the next start.
             _ = try client.call(.undoCorrection, UndoCorrectionParameters(id: 2), returning: SplitGroupReply.self)
             try await eventually("the last line has arrived") {
                 corrections(listener).contains { $0["correction_action"] == "undo" && $0["correction"] == 2 }
             }
-            try await eventually("its answer is stored") {
+            try await eventually("the reply to the last line is stored") {
                 try daemon.file.rows("SELECT count(*) FROM summaries WHERE state <> 1", columns: 1) == [["0"]]
             }
             let count = corrections(listener).count
@@ -92,7 +92,7 @@ struct CorrectionExportTests {
         }
     }
 
-    @Test("A rule names the issues that it merges, and many lines arrive with one request or a few")
+    @Test("A rule is forwarded as one line of its own and one line for each issue that it merges")
     func rule() async throws {
         let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
         defer { listener.stop() }

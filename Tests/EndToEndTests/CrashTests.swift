@@ -48,7 +48,7 @@ struct CrashTests {
         }
     }
 
-    @Test("The same numbered call gets the same ids, at once, after a restart and after a kill")
+    @Test("A repeated numbered call gets the same ids: immediately, after a restart, and after a kill")
     func numberedCalls() async throws {
         try await DaemonFixture.with { daemon in
             let producer = "019aa3c5-0000-7000-8000-000000000001"
@@ -66,7 +66,7 @@ struct CrashTests {
             try daemon.start()
             #expect(try again() == duplicates)
 
-            // A call across the mark: old receipts, then new records.
+            // A call with records below and above the producer mark: the known ids, then a new one.
             let more = records + [IssueRecord(message: "Record 6")]
             let straddling = try RawClient(path: daemon.socket).report(more, producer: producer, sequence: 10)
             #expect(Array(straddling.prefix(5)) == duplicates)

@@ -39,7 +39,7 @@ struct DamageTests {
             _ = try RawClient(path: daemon.socket).report("Before")
             try daemon.terminate()
             try DatabaseFile(daemon.database, writable: true).execute("PRAGMA user_version = 9999")
-            // The change is in the WAL, which belongs to the file.
+            // The change is still in the WAL. It is copied into the file, whose content is compared below.
             try DatabaseFile(daemon.database, writable: true).execute("PRAGMA wal_checkpoint(TRUNCATE)")
             let content = try Data(contentsOf: URL(filePath: daemon.database))
             try daemon.start()
@@ -146,7 +146,7 @@ struct DamageTests {
     }
 
     @Test(
-        "Damage to the WAL of a killed run is logged, loses only what it had, and reuses no id",
+        "After damage to the WAL of a killed daemon, the loss is logged once, and no record id is reused",
         arguments: WALDamage.allCases)
     func damagedWAL(_ damage: WALDamage) async throws {
         try await DaemonFixture.with { daemon in
@@ -186,7 +186,7 @@ struct DamageTests {
         try await DaemonFixture.with { daemon in
             let records = (0..<500).map { IssueRecord(message: "Record \($0) " + String(repeating: "x", count: 200)) }
             for _ in 1...10 { _ = try RawClient(path: daemon.socket).report(records) }
-            // Everything is copied into the database, and cached pages must be read again.
+            // After a restart, all records are in the database file, and no page is cached.
             try daemon.restart()
             let startedAt = try RawClient(path: daemon.socket).status().startedAt
             _ = try RawClient(path: daemon.socket).call(

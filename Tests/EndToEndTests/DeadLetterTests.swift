@@ -13,7 +13,7 @@ struct DeadLetterTests {
             let client = try RawClient(path: daemon.socket)
             try listener.plan(FaultStep(.poison("POISON"), times: .forever))
             let ids = try client.report("Good", "POISON one", "POISON two")
-            try await eventually("they are dead letters") { try client.destination().ledger.deadLettered == 2 }
+            try await eventually("two records are dead letters") { try client.destination().ledger.deadLettered == 2 }
             func letters() throws -> [DeadLetter] {
                 try client.call(.deadLetters, DeadLettersParameters(lines: true), returning: DeadLettersReply.self)
                     .deadLetters
@@ -28,15 +28,15 @@ struct DeadLetterTests {
             func requeue(_ records: [String]?) throws -> RequeueReply {
                 try client.call(.requeue, RequeueParameters(records: records), returning: RequeueReply.self)
             }
-            // One id without a dead letter, and nothing is requeued.
+            // If one of the ids has no dead letter, nothing is requeued.
             let mixed = try client.refusal(of: .requeue, RequeueParameters(records: [ids[1], ids[0]]))
             #expect(try mixed == .notFound(id: ids[0]) && letters().count == 2)
             #expect(try requeue([ids[1]]) == RequeueReply(count: 1))
-            try await eventually("it is a dead letter again") { try letters().count == 2 }
+            try await eventually("the requeued record is a dead letter again") { try letters().count == 2 }
             #expect(try daemon.file.ledgerFaults == [])
             try listener.plan()
             #expect(try requeue(nil) == RequeueReply(count: 2))
-            try await eventually("they have arrived") { try client.destination().ledger.delivered == 3 }
+            try await eventually("all records have arrived") { try client.destination().ledger.delivered == 3 }
             #expect(try letters().isEmpty)
             #expect(listener.compare(with: ids).isMet)
             for id in ids { #expect(try client.show(id).fates.map(\.outcome) == [.delivered]) }

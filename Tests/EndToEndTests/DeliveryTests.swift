@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Faults of the listener", .daemonLog)
 struct DeliveryTests {
-    /// Expects that all records have a fate, that the sums in the reply and in the file are right, and that the
+    /// Waits until no record is pending. Expects that the sums in the status and the database are right, and that the
     /// listener has exactly the delivered records.
     private func settled(
         _ daemon: DaemonFixture, _ listener: FakeLogz, delivered ids: [String], dead: Int64 = 0,
@@ -33,7 +33,7 @@ struct DeliveryTests {
             .map { try $0.storedID }
     }
 
-    @Test("A record is delivered with its id, and Await returns that")
+    @Test("A record is delivered with its id, and Await returns its fate")
     func delivered() async throws {
         try await withListener { daemon, listener, client in
             let id = try #require(try report(1, as: "Broken", client).first)
@@ -146,7 +146,7 @@ struct DeliveryTests {
         }
     }
 
-    @Test("A batch that was in flight during a kill is sent again with the same lines, and marked")
+    @Test("A batch in flight during a kill is sent again with the same lines; its records become possible duplicates")
     func killedWhileSending() async throws {
         try await withListener { daemon, listener, client in
             try listener.plan(FaultStep(.readSilent, times: .forever))
@@ -170,7 +170,7 @@ struct DeliveryTests {
         try await withListener { daemon, listener, client in
             listener.revokeToken(DaemonConfiguration.token)
             let ids = try report(10, as: "Locked out", client)
-            try await eventually("it is paused") { try client.destination().state == .paused }
+            try await eventually("the destination is paused") { try client.destination().state == .paused }
             let paused = try client.destination()
             #expect(paused.advice?.hasPrefix("The shipping token was rejected") == true)
             #expect(paused.ledger.pending == 10)
@@ -190,7 +190,7 @@ struct DeliveryTests {
         try await withListener { daemon, listener, client in
             listener.revokeToken(DaemonConfiguration.token)
             let ids = try report(10, as: "Locked out", client)
-            try await eventually("it is paused") { try client.destination().state == .paused }
+            try await eventually("the destination is paused") { try client.destination().state == .paused }
             try daemon.kill()
             try daemon.writeToken("another-token")
             listener.addToken("another-token")
@@ -216,7 +216,7 @@ struct DeliveryTests {
         }
     }
 
-    @Test("Flush forwards at once, and returns when pending records have a fate")
+    @Test("Flush forwards at once, and returns when no record is pending")
     func flush() async throws {
         try await withListener("BatchDelay=1h\nCriticalDelay=1h") { daemon, listener, client in
             let ids = try report(3, as: "Patient", client)

@@ -6,7 +6,7 @@ import UnixIO
 
 @Suite("Faults of the daemon's environment", .daemonLog)
 struct EnvironmentFaultTests {
-    @Test("A removed socket file is created again, existing connections stay, and it is logged once")
+    @Test("A removed socket file is logged once and created again, and existing connections stay open")
     func socketFileRemoved() async throws {
         try await DaemonFixture.with { daemon in
             let before = try RawClient(path: daemon.socket)
@@ -38,16 +38,14 @@ struct EnvironmentFaultTests {
         }
     }
 
-    @Test(
-        "Without free descriptors, existing connections are served, all others wait and are served later, and it is logged once"
-    )
+    @Test("Without free descriptors, new connections wait and existing ones are served, and this is logged once")
     func descriptorsExhausted() async throws {
         try await DaemonFixture.with(starts: false) { daemon in
             try daemon.launch(through: ["/bin/sh", "-c", "ulimit -n 48; exec \"$@\"", "sh"])
             try daemon.waitUntilReady()
             let first = try RawClient(path: daemon.socket)
             _ = try first.report("First")
-            // Descriptors for queries are open by now.
+            // After this query, the descriptors that queries need are open.
             _ = try first.status()
             var clients: [RawClient] = []
             for _ in 1...64 {
@@ -56,7 +54,7 @@ struct EnvironmentFaultTests {
                 clients.append(client)
             }
             try await daemon.logs("Could not accept a connection")
-            // Long enough for another attempt.
+            // The loop takes long enough for another attempt to accept a connection.
             let ticks = try daemon.processorTicks
             for number in 1...15 {
                 _ = try first.report("Meanwhile \(number)")
@@ -64,7 +62,7 @@ struct EnvironmentFaultTests {
             }
             #expect(try daemon.processorTicks - ticks < 60)
 
-            // When one of them disconnects, a waiting one is accepted.
+            // When one of the clients disconnects, a waiting one is accepted.
             clients.reverse()
             var refused = 0
             while let client = clients.popLast() {
@@ -113,7 +111,7 @@ struct EnvironmentFaultTests {
         }
     }
 
-    @Test("While the database can't be opened, a reload updates the faults in the status and the readers")
+    @Test("While the database can't be opened, a reload updates the configuration faults in the status, and Readers=")
     func reloadWhileUnopenable() async throws {
         try await DaemonFixture.with(starts: false) { daemon in
             _ = try daemon.takeStateFolder()
@@ -146,7 +144,7 @@ struct EnvironmentFaultTests {
 }
 
 extension DaemonFixture {
-    /// Replaces the folder of the database with one in which not even root can create a file.
+    /// Replaces the folder of the database with one in which not even root can create a file, and returns its path.
     ///
     /// A database that can't be opened is moved aside only if a new one next to it could be opened, which is impossible
     /// here.

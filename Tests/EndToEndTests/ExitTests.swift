@@ -6,7 +6,7 @@ import UnixIO
 
 @Suite("Exit of the daemon", .daemonLog)
 struct ExitTests {
-    @Test("SIGTERM ends it with exit code 0 after all received reports got their receipts")
+    @Test("SIGTERM ends the daemon with exit code 0 after all stored records got their receipts")
     func termination() async throws {
         try await DaemonFixture.with { daemon in
             let client = try RawClient(path: daemon.socket)
@@ -25,7 +25,7 @@ struct ExitTests {
         }
     }
 
-    @Test("It leaves no WAL behind, even if the database was read meanwhile")
+    @Test("A stopped daemon leaves no WAL behind, even if its database was read between reports")
     func log() async throws {
         try await DaemonFixture.with { daemon in
             let client = try RawClient(path: daemon.socket)
@@ -38,7 +38,7 @@ struct ExitTests {
         }
     }
 
-    @Test("SIGTERM ends followers and clients that await a fate")
+    @Test("SIGTERM ends the daemon even if a client follows new records, and the client's connection is closed")
     func endless() async throws {
         try await DaemonFixture.with { daemon in
             let follower = try RawClient(path: daemon.socket)
@@ -53,7 +53,7 @@ struct ExitTests {
         }
     }
 
-    @Test("An invalid command line ends it with exit code 64")
+    @Test("An invalid command line ends the daemon with exit code 64")
     func usage() async throws {
         try await DaemonFixture.with(starts: false) { daemon in
             try daemon.launch(arguments: ["--confg", "x"])
@@ -62,7 +62,7 @@ struct ExitTests {
         }
     }
 
-    @Test("A socket with another daemon ends it with exit code 69, and an abandoned socket is replaced")
+    @Test("The daemon exits with 69 if another daemon serves its socket, and replaces the socket of a killed daemon")
     func socketTaken() async throws {
         try await DaemonFixture.with { daemon in
             let second = try ScratchFolder()
@@ -79,7 +79,7 @@ struct ExitTests {
         }
     }
 
-    @Test("A state directory that can't be created ends it with exit code 73")
+    @Test("A state directory that can't be created ends the daemon with exit code 73")
     func noState() async throws {
         try await DaemonFixture.with(starts: false) { daemon in
             let blocked = try daemon.folder.write("no folder", to: "file") + "/state/issues.db"
@@ -90,7 +90,7 @@ struct ExitTests {
         }
     }
 
-    @Test("A check of a configuration with errors exits with 78, and names the file and line of each")
+    @Test("A check of a configuration with errors exits with 78, and names the file and line of each error")
     func configuration() async throws {
         try await DaemonFixture.with(starts: false) { daemon in
             let file = try daemon.folder.write("[Socket]\nMod=0666\n[Store]\nMaxSize=plenty\n", to: "issued.conf")

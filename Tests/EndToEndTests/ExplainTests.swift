@@ -19,7 +19,7 @@ struct ExplainTests {
         IssueRecord(message: message, severity: severity, app: Application(name: "shop", environment: "production"))
     }
 
-    @Test("The forecast is what happens when the record is reported, and asking stores nothing")
+    @Test("The forecast matches what happens when the record is reported, and making it stores nothing")
     func forecast() async throws {
         let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
         defer { listener.stop() }
@@ -90,7 +90,7 @@ struct ExplainTests {
         }
     }
 
-    @Test("A record that would be rejected is refused with the reason, and a reload takes effect")
+    @Test("An invalid record is refused with the reason instead of a forecast, and a reload changes the forecasts")
     func refusals() async throws {
         try await DaemonFixture.with { daemon in
             let client = try RawClient(path: daemon.socket)

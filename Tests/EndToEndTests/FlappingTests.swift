@@ -54,7 +54,7 @@ struct FlappingTests {
         #expect(stats.requests > 0)
     }
 
-    @Test("A listener that rejects the token for a while pauses the destination, and nothing is lost")
+    @Test("A listener that rejects the token for a while gets all records, and each only once")
     func authFlip() async throws {
         let stats = try await forwards(under: FaultStep(.authFlip(after: 3), times: 2)) { listener, _ in
             listener.requests.contains { $0.status == 401 }

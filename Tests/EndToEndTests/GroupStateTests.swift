@@ -13,7 +13,7 @@ struct GroupStateTests {
 
     private static let back = "Issue regressed"
 
-    @Test("The next record reopens a resolved issue, which is announced once despite kills")
+    @Test("The next record reopens a resolved issue, and the regression is announced once despite kills")
     func regression() async throws {
         try await DaemonFixture.with { daemon in
             _ = try RawClient(path: daemon.socket).report("Broken")
@@ -24,7 +24,7 @@ struct GroupStateTests {
             try daemon.start()
             #expect(try await browser.list(.init(groups: [id])).elements.map(\.state) == [.resolved])
             _ = try RawClient(path: daemon.socket).report("Broken", "Broken")
-            try await eventually("it is announced") { Self.lines(Self.back, of: daemon) == 1 }
+            try await eventually("the regression is announced") { Self.lines(Self.back, of: daemon) == 1 }
             try daemon.kill()
             try daemon.start()
             let client = try RawClient(path: daemon.socket)
@@ -40,7 +40,7 @@ struct GroupStateTests {
         }
     }
 
-    @Test("Records of a muted issue are withheld and not announced, even if they are scanned after the mute")
+    @Test("Records of a muted issue are withheld and not announced, even if a destination reads them after the mute")
     func muted() async throws {
         let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
         defer { listener.stop() }
@@ -69,7 +69,7 @@ struct GroupStateTests {
         }
     }
 
-    @Test("Each record gets the fate that its issue's state determined when it was stored, despite kills")
+    @Test("The state of an issue when a record is stored decides whether the record is withheld, despite kills")
     func kills() async throws {
         let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
         defer { listener.stop() }
@@ -115,7 +115,7 @@ struct GroupStateTests {
         }
     }
 
-    @Test("A regression is sent before the backlog of an outage")
+    @Test("After an outage, a regression is sent before most of the ordinary records that are pending")
     func priority() async throws {
         let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
         defer { listener.stop() }
@@ -168,7 +168,7 @@ struct GroupStateTests {
         }
     }
 
-    @Test("An issue muted until a newer version is reopened only by a version newer than all before")
+    @Test("An issue that is resolved until a newer version is reopened only by a version newer than all before")
     func newerVersion() async throws {
         try await DaemonFixture.with { daemon in
             let client = try RawClient(path: daemon.socket)
@@ -196,7 +196,7 @@ struct GroupStateTests {
         }
     }
 
-    @Test("A call without a note keeps the note of the same state, and an empty note removes it")
+    @Test("Setting the same state again without a note keeps the note, and with an empty note removes it")
     func notes() async throws {
         try await DaemonFixture.with { daemon in
             let client = try RawClient(path: daemon.socket)
@@ -213,7 +213,7 @@ struct GroupStateTests {
         }
     }
 
-    @Test("Contradicting parameters are rejected with their name")
+    @Test("An invalid change of state is refused with the name of the parameter, and changes nothing")
     func refused() async throws {
         try await DaemonFixture.with { daemon in
             let client = try RawClient(path: daemon.socket)

@@ -5,7 +5,7 @@ import IssueTestSupport
 import Testing
 import UnixIO
 
-/// A server that is not the daemon: it answers each call with the same bytes, along with an open file.
+/// A server that is not the daemon. It answers each call with the same bytes, and can pass an open file with them.
 private final class FalseServer: Sendable {
     let path: String
 
@@ -45,7 +45,7 @@ private final class FalseServer: Sendable {
 
 @Suite("Backups with hostile servers, clients and files", .daemonLog)
 struct HostileBackupTests {
-    /// Runs `issuectl backup` into a new folder, and returns the files in it afterwards and the output.
+    /// Runs `issuectl backup` into a new folder, and returns how it ended, the files in the folder, and the output.
     private func backup(
         from socket: String, in folder: ScratchFolder
     ) throws -> (end: ChildProcess.End?, names: [String], output: String, errors: String) {
@@ -132,7 +132,7 @@ struct HostileBackupTests {
         }
     }
 
-    @Test("A client that disconnects during a backup leaves no file, and files of a crash are removed at the start")
+    @Test("A client that disconnects during a backup leaves no file, and the start removes files left by a crash")
     func leftovers() async throws {
         try await DaemonFixture.with(starts: false) { daemon in
             try FileManager.default.createDirectory(
@@ -153,7 +153,7 @@ struct HostileBackupTests {
                 let client = try RawClient(path: daemon.socket)
                 try client.begin(.backup, BackupParameters(descriptor: true), more: true)
             }
-            // Jobs run one after the other.
+            // Jobs run one after the other, so the backup has ended when the repair has.
             let client = try RawClient(path: daemon.socket)
             _ = try client.call(.repair, RepairParameters(isDryRun: true), returning: RepairReply.self)
             #expect(leftovers().isEmpty)
@@ -239,11 +239,11 @@ struct HostileBackupTests {
 
     @Test("Purged text remains neither in the database nor in its WAL, immediately or later")
     func purgedBytes() async throws {
-        // A record above the limit joins another issue, whose title the filter would not find.
+        // The limit is high, because records above it join an overflow group, whose title the filter would not find.
         try await DaemonFixture.with("[Limits]\nNewGroupsPerApplication=1000/15min") { daemon in
             let client = try RawClient(path: daemon.socket)
             func secret(_ kind: String, _ number: Int) -> String { "zq\(kind)x\(number)xqz" }
-            /// Records with unique text. Those to be purged come first, so that they fill the first pages.
+            /// Reports records with unique text. Those to be purged come first, so that they fill the first pages.
             func report(_ numbers: Range<Int>, isSecret: Bool) throws {
                 let records = numbers.map { number in
                     func word(_ kind: String) -> String {
@@ -288,7 +288,7 @@ struct HostileBackupTests {
             #expect(try daemon.file.rows("PRAGMA integrity_check", columns: 1) == [["ok"]])
             #expect(try daemon.file.ledgerFaults == [])
 
-            // The writer's cache must not write it again.
+            // The writer must not write purged text again from its cache.
             try report(20_000..<22_000, isSecret: false)
             #expect(left() == [])
             try await eventually("the status has the records") { try client.status().store.records == 6_000 }
@@ -323,7 +323,8 @@ struct HostileBackupTests {
                 _ = try client.report(records)
             }
             func ledger() throws -> Ledger { try client.destination().ledger }
-            // Records become delivered, dead letters and summarised. Summaries of too many issues are combined.
+            // Some records are delivered, some become dead letters, and some are summarised. Summaries of too many
+            // issues are combined.
             let echo = "cannot store Poison zqmsgx1xqz was here"
             try listener.plan(
                 FaultStep(.status(500, headers: [], body: echo), times: 2),
@@ -331,7 +332,7 @@ struct HostileBackupTests {
             try report(0..<5, "Poison")
             try report(5..<80, "Plain")
             try report(100..<120, "Open", isSecret: false)
-            try await eventually("all have a fate") {
+            try await eventually("no record is pending, and each other fate occurs") {
                 let ledger = try ledger()
                 return ledger.pending == 0 && ledger.deadLettered > 0 && ledger.summarised > 0 && ledger.delivered > 0
             }
@@ -365,7 +366,7 @@ struct HostileBackupTests {
     }
 
     @Test(
-        "A long repair ends with its client, and blocks neither other jobs nor the daemon's exit"
+        "A long repair ends when its client disconnects, and blocks neither other jobs nor the daemon's exit"
     )
     func endlessRepair() async throws {
         try await DaemonFixture.with { daemon in
@@ -378,7 +379,7 @@ struct HostileBackupTests {
             let root = try file.rows("SELECT rootpage FROM sqlite_schema WHERE name = 'blocks'", columns: 1)
             try file.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             let handle = try FileHandle(forWritingTo: URL(filePath: old))
-            // Enough rows that searching for them takes a while.
+            // The file becomes so large that searching it for rows takes a while.
             try handle.truncate(atOffset: handle.seekToEnd() + (256 << 20))
             try handle.seek(toOffset: (try #require(root.first.flatMap { UInt64($0[0]) }) - 1) * 8192)
             try handle.write(contentsOf: Data(count: 8192))

@@ -58,7 +58,7 @@ struct HostileChangesTests {
             for (method, parameters, error) in calls {
                 #expect(try attacker.change(method, parameters).error == "org.issued.Collector.\(error)", "\(method)")
             }
-            // Of an application of the same name, only the attacker's own records are affected.
+            // The attacker's changes to an application of the same name affect only the attacker's own records.
             #expect(try attacker.change("AddGroupRule", #"{"group":"\#(own[0])","template":"Order *"}"#).error == nil)
             #expect(try attacker.change("Deploy", #"{"app":"shop","version":"0.1"}"#).error == nil)
             #expect(try summary(victim) == before)
@@ -82,7 +82,7 @@ struct HostileChangesTests {
         }
     }
 
-    @Test("Corrections and forecasts in a loop end at a limit, and delay neither others' reports nor their alarms")
+    @Test("Corrections and forecasts in a loop are refused above a limit, and do not delay other users' records")
     func loops() async throws {
         let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
         defer { listener.stop() }
@@ -120,7 +120,7 @@ struct HostileChangesTests {
                 IssueRecord(message: "INTRUSION DETECTED", severity: .critical, app: Application(name: "shop"))
             ])
             let id = try #require(alarm.first).storedID
-            try await eventually("the alarm has arrived") {
+            try await eventually("the critical record has arrived") {
                 listener.accepted.contains { $0.eventID == id }
             }
             let refused = try attackers.results(within: .seconds(120))

@@ -63,7 +63,7 @@ struct HostileConnectionsTests {
         try await DaemonFixture.with("[Socket]\nMaxConnections=64\nMaxConnectionsPerUser=64") { daemon in
             let hostile = try await HostileSenders(
                 kind, Self.hostile, users: 4, connections: 64, bytes: 1000, of: daemon)
-            // More connections than are free, so each replaces one of the others.
+            // These are more connections than are free, so some replace connections of the hostile users.
             var clients: [RawClient] = []
             for number in 0..<12 as Range<UInt32> {
                 let client = try OtherUser.client(Self.quiet + number, of: daemon)
@@ -102,7 +102,7 @@ struct HostileConnectionsTests {
                 let records = [IssueRecord](repeating: IssueRecord(message: text), count: 2)
                 #expect(try quiet.report(records).count == 2)
             }
-            // Reconnecting with more data does not give a user additional memory.
+            // Further connections with more data do not give these users additional memory.
             let again = try await HostileSenders(
                 .half, Self.hostile, users: 60, connections: 2, bytes: 1_000_000, of: daemon)
             #expect(try quiet.report("Afterwards").count == 1)
@@ -134,12 +134,12 @@ struct HostileConnectionsTests {
         }
     }
 
-    @Test("A message other than a report is rejected above 64 KiB before it is complete")
+    @Test("A message above 64 KiB that is not a report is rejected, even before it is complete")
     func largeQuestions() async throws {
         try await DaemonFixture.with { daemon in
             let text = String(repeating: "w", count: 70_000)
             let call = #"{"method":"org.issued.Collector.List","parameters":{"filter":{"text":"\#(text)"#
-            // Complete with its members in any order, or partial.
+            // Partial, or complete with the members in either order.
             let whole = #"{"parameters":{"filter":{"text":"\#(text)"}},"method":"org.issued.Collector.List"}"#
             for message in [call, call + "\"}}}\0", whole + "\0"] {
                 let client = try RawClient(path: daemon.socket)
@@ -158,7 +158,7 @@ struct HostileConnectionsTests {
 
     @Test("A reload withdraws an operator's rights, even for open connections and running calls")
     func revocation() async throws {
-        // In Debian's group of that name, which has the same id as the user.
+        // Debian's user `bin`, whose group has the same name and id.
         let former: UInt32 = 2
         let operators: DaemonConfiguration = "[Access]\nOperators=bin"
         try await DaemonFixture.with(operators) { daemon in
@@ -253,7 +253,7 @@ struct HostileConnectionsTests {
         }
     }
 
-    /// Starts the daemon as its own user.
+    /// Starts the daemon as this user, who then owns its files.
     private func startAsUser(_ uid: UInt32, _ daemon: DaemonFixture) throws {
         let attributes: [FileAttributeKey: Any] = [.ownerAccountID: Int(uid), .groupOwnerAccountID: Int(uid)]
         try FileManager.default.setAttributes(attributes, ofItemAtPath: daemon.folder.path)
@@ -344,7 +344,7 @@ final class HostileSenders {
 }
 
 extension DaemonFixture {
-    /// Returns a line of `/proc/PID/status`.
+    /// Returns the number in a line of `/proc/PID/status`, in KiB.
     func kilobytes(_ name: String) throws -> Int {
         let status = String(decoding: try FileSystem.read("/proc/\(pid)/status", limit: 65_536), as: UTF8.self)
         let line = try #require(status.split(separator: "\n").first { $0.hasPrefix("\(name):") })

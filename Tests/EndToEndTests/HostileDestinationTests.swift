@@ -23,7 +23,7 @@ struct HostileDestinationTests {
 
         var port: String { folder.text(of: "port") }
 
-        /// Whether the server has replied in each form.
+        /// Whether the server has repeated the credential in each form.
         var hasSentAll: Bool {
             let numbers = folder.text(of: "count").split(separator: " ").compactMap { Int($0) }
             return numbers.count == 2 && numbers[0] >= numbers[1]
@@ -33,11 +33,11 @@ struct HostileDestinationTests {
     private static let token = "k9+Zt/4Qw=Lm7xVb2/Rr+Y8"
     private static let user = "collector"
 
-    /// All substrings of eight bytes of the token, plain and encoded.
+    /// Returns all substrings of eight bytes of the token, plain and in Base64.
     private static func pieces(of token: String, user: String) -> Set<[UInt8]> {
         var texts = [Array(token.utf8)]
         for before in ["", "a", "ab", "\(user):", "a\(user):", "ab\(user):"] {
-            // Digits that depend only on the name are not secret.
+            // Characters that depend only on the text before the token are not secret.
             let encoded = Array(Data((before + token).utf8).base64EncodedString().utf8)
             texts.append(Array(encoded.dropFirst((before.utf8.count * 4 + 2) / 3)))
         }
@@ -109,7 +109,7 @@ struct HostileDestinationTests {
     }
 
     @Test(
-        "A reply that quotes a user's record is shown to nobody, and the destination's address to no other user",
+        "A reply that quotes a record is shown to nobody, and the destination's address to no ordinary user",
         .enabled(if: OtherUser.obstacle == nil, "\(OtherUser.obstacle ?? "")"))
     func quotedRecord() async throws {
         let destination = try await Destination("quote")

@@ -14,7 +14,7 @@ struct HostileLimitsTests {
         }
     }
 
-    @Test("The critical records of ten users do not suppress the announcement of another user's")
+    @Test("The critical records of ten users do not suppress the announcement of another user's critical record")
     func announcement() async throws {
         try await DaemonFixture.with { daemon in
             for uid in 1101...1110 as ClosedRange<UInt32> {
@@ -31,7 +31,7 @@ struct HostileLimitsTests {
         }
     }
 
-    @Test("A user's subordinate ids share the user's limit for announcements")
+    @Test("The user ids of a container share the announcement limit of one user")
     func containerUsers() async throws {
         try await DaemonFixture.with { daemon in
             let container: UInt32 = 1_000_013_824
@@ -47,7 +47,7 @@ struct HostileLimitsTests {
         }
     }
 
-    @Test("A flood of critical and new records of twelve applications does not delay other users' critical records")
+    @Test("A flood of critical records of new issues from four users does not delay other users' critical records")
     func forwarding() async throws {
         let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
         defer { listener.stop() }

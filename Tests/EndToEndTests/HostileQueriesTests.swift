@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 import UnixIO
 
-/// Tests that one user's queries do not harm others. Each scenario makes assertions about the others.
+/// Tests that one user's queries do not harm other users. Each test makes assertions about those users.
 @Suite(
     "Hostile queries", .daemonLog, .serialized,
     .enabled(if: OtherUser.obstacle == nil, "\(OtherUser.obstacle ?? "")"))
@@ -23,7 +23,7 @@ struct HostileQueriesTests {
         return ListParameters(filter: filter, limit: 1000)
     }
 
-    /// Runs a daemon whose store has so many series that the query is slow, and a record of each user.
+    /// Runs a daemon whose store has so many series that `expensive` is slow, and a record of each of three users.
     private func withSlowQueries(
         _ configuration: DaemonConfiguration = "", series: Int = 15_000,
         _ body: (DaemonFixture) async throws -> Void
@@ -92,9 +92,7 @@ struct HostileQueriesTests {
         }
     }
 
-    @Test(
-        "Slow queries of two users and the load of a third delay neither status, reports nor other queries, and the WAL stays below 64 MiB"
-    )
+    @Test("Slow queries of two users and a third user's load delay no call of others, and the WAL stays below 64 MiB")
     func attack() async throws {
         try await withSlowQueries { daemon in
             let outcomes = Outcomes()
@@ -132,7 +130,7 @@ struct HostileQueriesTests {
             var (slowestStatus, slowestReport, slowestQuestion) = (Duration.zero, Duration.zero, Duration.zero)
             var longest: Int64 = 0
             var reported = 1
-            // As long as it takes to end two dozen of the attackers' questions.
+            // Continues until 24 of the attackers' queries have ended.
             while outcomes.counts.values.reduce(0, +) - outcomes.counts["refused", default: 0] < 24 {
                 longest = max(longest, try walBytes(daemon))
                 slowestStatus = max(slowestStatus, try clock.measure { _ = try root.status() })
@@ -180,7 +178,7 @@ struct HostileQueriesTests {
         }
     }
 
-    @Test("The daemon stops in time while queries run and wait")
+    @Test("SIGTERM ends the daemon within 12 seconds, even if queries are running and waiting")
     func stop() async throws {
         try await withSlowQueries { daemon in
             var clients: [RawClient] = []
@@ -244,7 +242,7 @@ struct HostileQueriesTests {
             var calls = 0
             while !outcomes.areOver {
                 calls += 1
-                // Text that does not compress, different each time.
+                // Different text in each call.
                 let text = JSONValue.string(String(repeating: "\(calls) ", count: 1500))
                 do {
                     _ = try client.report(

@@ -46,7 +46,7 @@ private final class FalseDaemon {
             name: name, environment: environment)
     }
 
-    /// A copy of a program that every user can run, optionally with setuid.
+    /// Makes a copy of a program that every user can run, optionally with setuid, and returns its path.
     func copy(_ program: String, setUserID owner: UInt32? = nil) throws -> String {
         let path = folder[program]
         try FileSystem.copy(try TestBinaries.path(of: program), to: path)

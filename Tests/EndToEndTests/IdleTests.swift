@@ -5,7 +5,7 @@ import UnixIO
 
 @Suite("An idle daemon", .daemonLog)
 struct IdleTests {
-    @Test("It starts quickly and needs little memory")
+    @Test("An idle daemon has at most 6 MiB of anonymous and 23 MiB of resident memory")
     func atRest() async throws {
         try await DaemonFixture.with(starts: false) { daemon in
             let clock = ContinuousClock()
@@ -13,7 +13,7 @@ struct IdleTests {
             let anonymous = try kilobytes("RssAnon", daemon)
             let resident = try kilobytes("VmRSS", daemon)
             print("Idle: \(anonymous) KiB anonymous, \(resident) KiB resident; ready after \(start)")
-            // Test builds contain other code.
+            // Test builds contain other code, so the limits do not apply to them.
             guard TestBinaries.areChosen else { return }
             #expect(anonymous <= 6 << 10)
             // Most of it is code and libraries, which other processes share.
@@ -21,12 +21,12 @@ struct IdleTests {
         }
     }
 
-    @Test("It uses no processor time")
+    @Test("An idle daemon uses no processor time")
     func doesNothing() async throws {
         try await DaemonFixture.with { daemon in
             let client = try RawClient(path: daemon.socket)
             _ = try client.report("Something")
-            try await eventually("it is idle") {
+            try await eventually("the daemon is idle") {
                 let before = try ticks(daemon)
                 let wait = try RawClient(path: daemon.socket)
                 #expect(throws: RawClient.NoReply.quiet) { try wait.reply(within: .milliseconds(500)) }
@@ -42,7 +42,7 @@ struct IdleTests {
         return try #require(Int(line.split(whereSeparator: { $0 == " " || $0 == "\t" })[1]))
     }
 
-    /// The processor time that the daemon has used.
+    /// Returns the processor time that the daemon has used, in hundredths of a second.
     private func ticks(_ daemon: DaemonFixture) throws -> Int {
         let stat = String(decoding: try FileSystem.read("/proc/\(daemon.pid)/stat", limit: 4096), as: UTF8.self)
         let fields = try #require(stat.split(separator: ")").last).split(separator: " ")

@@ -46,7 +46,7 @@ struct LimitTests {
         }
     }
 
-    @Test("A partial message runs into ReadTimeout=, and an idle connection stays open")
+    @Test("A connection with a partial message is closed after ReadTimeout=, and an idle connection stays open")
     func readTimeout() async throws {
         try await DaemonFixture.with("[Socket]\nReadTimeout=300ms") { daemon in
             let quiet = try RawClient(path: daemon.socket)
@@ -103,7 +103,7 @@ struct LimitTests {
         }
     }
 
-    @Test("A connection above the maximum is answered with an error and closed, and accepted when another one closes")
+    @Test("A connection above the maximum gets an error and is closed; after another one closes, a new one is accepted")
     func connections() async throws {
         try await DaemonFixture.with("[Socket]\nMaxConnections=3\nMaxConnectionsPerUser=3") { daemon in
             var clients = try (1...3).map { _ in try RawClient(path: daemon.socket) }
@@ -137,7 +137,7 @@ struct LimitTests {
         }
     }
 
-    @Test("A call with an unknown method or object is answered with the specific error, and the connection stays open")
+    @Test("An invalid call is answered with the specific error, and the connection stays open")
     func errors() async throws {
         try await DaemonFixture.with { daemon in
             let client = try RawClient(path: daemon.socket)

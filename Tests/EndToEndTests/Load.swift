@@ -11,7 +11,7 @@ final class Load: Sendable {
     private let clients: Int
     private let maxCalls: Int
 
-    /// Sends reports until the connection ends.
+    /// Starts the clients. Each reports until its connection ends or it has made `maxCalls` calls.
     ///
     /// - Parameters:
     ///   - pipelined: The number of concurrent calls of each client.

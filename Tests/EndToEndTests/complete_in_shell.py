@@ -2,8 +2,9 @@
 
     complete_in_shell.py SHELL COMPLETIONS LINE...
 
-SHELL is bash, zsh or fish; COMPLETIONS is the folder of the scripts. Tab is pressed once, so there must be one
-candidate. Each line is printed as the shell would pass it to a program, one word per line, with an empty line at the end.
+SHELL is bash, zsh or fish; COMPLETIONS is the folder of the completion scripts. Tab is pressed once, so there must be
+one candidate. Each line is printed as the shell would pass it to a program, one word per line, with an empty line at
+the end.
 """
 
 import fcntl

@@ -8,7 +8,8 @@ FOLDER/port. FOLDER/mode selects the replies:
     quote   replies like ClickHouse to a value that it can't parse, and quotes
             the number of the first account in the request
     echo    replies 500 with the credential of the request, each time in the
-            next of the forms below; FOLDER/count is the number of replies
+            next of the forms below; FOLDER/count has the number of replies
+            and the number of forms
 """
 
 import base64

@@ -5,7 +5,7 @@
 DAEMON is the daemon's pid. ACCEPTED is `late` if the daemon accepts the
 connection only when the pid has been reused (it is stopped until then), or
 `early` if it has accepted it before. The maker of the connection has the user
-id UID; the process that gets its pid afterwards is one of root, by the name
+id UID; the process that gets its pid afterwards belongs to root and is named
 `impostor`. Must be run by root. Prints the pid and the answer to the report,
 `taken` if another process got the pid, or `impossible` and why.
 """

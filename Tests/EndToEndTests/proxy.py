@@ -1,9 +1,10 @@
-"""An HTTP proxy with CONNECT and requests with an absolute URL.
+"""An HTTP proxy that supports CONNECT and requests with an absolute URL.
 
     proxy.py FOLDER
 
 Listens on a free port of the loopback interface and writes its number to
-FOLDER/port, and the first line of each request to FOLDER/seen, up to a "?".
+FOLDER/port, and the method and target of each request to FOLDER/seen, up to a
+"?".
 If FOLDER/refuse exists, replies with the status in it.
 """
 

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Restarts a daemon under load, as systemd does with a socket of its own.
+"""Restarts a daemon under load, as systemd does if a socket unit holds the socket.
 
     restarts.py ISSUED CONFIGURATION SOCKET RESTARTS CLIENTS
 
 Holds the listening socket, passes it to one daemon after the other, and stops each with SIGTERM. Meanwhile CLIENTS
 threads report numbered records, one in a call. A client whose connection ends connects again at once and repeats its
-call. Prints as JSON: restarts, records (with a receipt), refused (connections), failed (calls with an error), received
-(as the last daemon counts) and ids (that differ).
+call. Prints as JSON: restarts, records (with a receipt), ids (that differ), received (as the last daemon counts),
+refused (connections), failed (calls with an error) and failures (the different errors of both).
 """
 import json
 import random
