@@ -7,7 +7,7 @@ import UnixIO
 
 @Suite("Backup, repair and purge", .daemonLog)
 struct MaintenanceTests {
-    /// Runs `issuectl` against a daemon, and returns its output.
+    /// Runs `issuectl` against a daemon, and returns what `issuectl` prints.
     private func issuectl(
         _ arguments: [String], _ daemon: DaemonFixture, ends end: ChildProcess.End = .exit(0),
         sourceLocation: Testing.SourceLocation = #_sourceLocation
@@ -20,14 +20,14 @@ struct MaintenanceTests {
         return process.output
     }
 
-    @Test("A backup is made under load, and restoring it and recovering later records uses no id twice")
+    @Test("A backup can be made under load; after a restore, no id is used twice, and repair recovers later records")
     func backupAndRestore() async throws {
         try await DaemonFixture.with { daemon in
             for part in 0..<5 {
                 let records = (0..<1000).map { IssueRecord(message: "Bulk \(part) \($0)") }
                 _ = try RawClient(path: daemon.socket).report(records)
             }
-            // Until the daemon exits, which is after the end of the backup.
+            // The load continues until the daemon exits, which is after the end of the backup.
             let load = try Load(
                 daemon.socket, clients: 2, pipelined: 1, recordsPerCall: 5, round: 1, maxCalls: .max)
             try await eventually("reports are stored") { load.receipts.count > 5 }
@@ -76,7 +76,7 @@ struct MaintenanceTests {
         }
     }
 
-    @Test("A backup of a database with a damaged page is kept, and fails")
+    @Test("A backup of a database with a damaged page fails, and the path of the copy is printed")
     func damagedPage() async throws {
         try await DaemonFixture.with { daemon in
             _ = try RawClient(path: daemon.socket).report("one")
@@ -96,7 +96,7 @@ struct MaintenanceTests {
         }
     }
 
-    @Test("A purge erases matching records, lists places it can't reach, and the other records are forwarded")
+    @Test("A purge erases only matching records and lists places it can't reach; erased ids are not used again")
     func purge() async throws {
         let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
         defer { listener.stop() }
@@ -129,7 +129,7 @@ struct MaintenanceTests {
         }
     }
 
-    @Test("A large purge delays no report, and the remaining data is correct")
+    @Test("Reports are stored during a large purge, which erases only the matching records")
     func largePurge() async throws {
         try await DaemonFixture.with { daemon in
             let client = try RawClient(path: daemon.socket)
@@ -154,7 +154,7 @@ struct MaintenanceTests {
                 replies.append(try PurgeReply(json: reply.parameters))
                 if !reply.continues { break }
             }
-            print("Reports during a purge: the slowest \(waits.sorted()[197])")
+            print("Reports during a purge: the third slowest of 200 took \(waits.sorted()[197])")
             #expect(replies.last?.count == 20_000)
             try await eventually("the status has the records") { try client.status().store.records == 20_200 }
             #expect(try client.groups().allSatisfy { $0.app == "odd" })
@@ -162,11 +162,11 @@ struct MaintenanceTests {
         }
     }
 
-    /// The damage of a database.
+    /// A kind of damage to a database.
     enum DatabaseDamage: CaseIterable {
         case header, firstPage, schema
 
-        /// The offset of the damage in the file, in bytes.
+        /// Returns the damaged parts of the file, as offsets in bytes.
         func offsets(in file: DatabaseFile) throws -> [Range<Int>] {
             switch self {
             case .header: return [0..<100]
@@ -216,7 +216,7 @@ struct MaintenanceTests {
         }
     }
 
-    @Test("All records are recovered although one byte of the root page of the blocks is damaged")
+    @Test("All records are recovered although one byte of the root page of the table blocks is damaged")
     func repairWithoutRoot() async throws {
         try await DaemonFixture.with { daemon in
             for part in 0..<20 {
@@ -247,7 +247,7 @@ struct MaintenanceTests {
         }
     }
 
-    @Test("A database without any readable record stays where it is, and the command fails with a message")
+    @Test("If a set-aside database has no readable record, repair fails with a message and does not rename the file")
     func repairOfNothing() async throws {
         try await DaemonFixture.with { daemon in
             _ = try RawClient(path: daemon.socket).report("One", "Two")
@@ -273,7 +273,7 @@ struct MaintenanceTests {
         }
     }
 
-    @Test("A set-aside database is recovered once, and only undelivered records are forwarded")
+    @Test("A set-aside database is recovered only once, and its delivered records are not forwarded again")
     func repair() async throws {
         let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
         defer { listener.stop() }
@@ -297,7 +297,7 @@ struct MaintenanceTests {
             #expect(found[0].repairs.contains { $0.contains(old[1]) })
             #expect(try again.awaitFates(of: found[0].id).map(\.outcome) == [.withheld])
             #expect(try again.status().store.faults == [])
-            // With its old name, the database yields nothing a second time.
+            // When the database gets its old name again, repair imports none of its records a second time.
             let done = daemon.folder["state/issues.db.repaired-2026-11-21T00:00:00.000Z"]
             let left = try FileManager.default.contentsOfDirectory(atPath: daemon.folder["state"])
             #expect(!left.contains { $0.hasSuffix("-shm") && !$0.hasPrefix("issues.db-") })
@@ -311,7 +311,8 @@ struct MaintenanceTests {
     }
 
     @Test(
-        "Only operators may run jobs", .enabled(if: OtherUser.obstacle == nil, "\(OtherUser.obstacle ?? "")"))
+        "Only operators may purge, repair and back up, and not even they may purge with an invalid filter",
+        .enabled(if: OtherUser.obstacle == nil, "\(OtherUser.obstacle ?? "")"))
     func operators() async throws {
         try await DaemonFixture.with { daemon in
             let stranger = try OtherUser.client(4242, of: daemon)
@@ -324,7 +325,7 @@ struct MaintenanceTests {
                 try root.refusal(of: .purge, PurgeParameters(filter: IssueFilter()))
                     == .invalidFilter(
                         field: "filter", reason: "an empty filter would erase all records; set a condition"))
-            // Filters that every record matches, or with a misspelt destination, are refused, too.
+            // A filter that every record matches is refused, too, and so is one with a misspelt destination.
             var filters = [IssueFilter(), IssueFilter(), IssueFilter()]
             filters[0].text = " "
             filters[1].destination = "logzio"

@@ -94,7 +94,7 @@ struct ManyClientsTests {
                 }
                 return calls
             }
-            // On this thread. With a thread of the pool, a client that waits for it could be disconnected meanwhile.
+            // Blocks this thread. A suspended test could resume so late that the daemon has disconnected the client.
             var last = 0
             while let count = sent.wait(
                 deadline: MonotonicClock.now.advanced(by: last == 0 ? .seconds(20) : .milliseconds(500)),

@@ -20,7 +20,7 @@ struct MetricsSocketTests {
     }
 
     @Test(
-        "An inherited second socket serves the metrics, while the first one serves reports",
+        "Of two inherited sockets, the one named issued-metrics serves the metrics and the other one serves reports",
         .enabled(if: activator != nil, "there is no systemd-socket-activate"))
     func secondSocket() async throws {
         let activator = try #require(Self.activator)
@@ -50,7 +50,7 @@ struct MetricsSocketTests {
         }
     }
 
-    @Test("A call without more, and one with a parameter, is refused")
+    @Test("A call without the flag more is refused, and so is a call with a parameter")
     func manners() async throws {
         try await DaemonFixture.with { daemon in
             let client = try RawClient(path: daemon.socket)
@@ -64,7 +64,7 @@ struct MetricsSocketTests {
     }
 
     @Test(
-        "Users who may not see all records get only what is public",
+        "Users who may not see all records get only the metrics Up, BuildInfo and StartTimeSeconds",
         .enabled(if: OtherUser.obstacle == nil, "needs root"))
     func rights() async throws {
         try await DaemonFixture.with { daemon in

@@ -23,7 +23,7 @@ struct NotificationTests {
     }
 
     private func notifier(_ client: RawClient) throws -> NotifierStatus {
-        // For a moment after a start there is none.
+        // For a moment after a start, the status has no notifier.
         try client.status().notifiers.first ?? NotifierStatus(name: "", format: "")
     }
 
@@ -31,7 +31,7 @@ struct NotificationTests {
 
     private func isPossibleRepetition(_ message: JSONValue) -> Bool { message["possible_repetition"] == .bool(true) }
 
-    @Test("A change of an issue's state leaves within two seconds, once, and status shows that it was delivered")
+    @Test("A new issue is reported within two seconds; new, critical and regressed issues are each reported once")
     func changes() async throws {
         let receiver = try WebhookReceiver()
         try await DaemonFixture.with(configuration(receiver)) { daemon in
@@ -72,7 +72,7 @@ struct NotificationTests {
             receiver.reply(.silence)
             _ = try RawClient(path: daemon.socket).report([record("Order failed")])
             try await eventually("the message arrives") { receiver.requests.count == 1 }
-            // The receiver has it, and the daemon does not know.
+            // The receiver has the message, but the daemon does not know that.
             try daemon.kill()
             receiver.reply(.status(200))
             try daemon.start()
@@ -95,12 +95,12 @@ struct NotificationTests {
         }
     }
 
-    @Test("Over kills at random moments, every new issue is reported, and each repetition says so")
+    @Test("Despite kills at random moments, every new issue is reported, and a repetition says that it may be one")
     func kills() async throws {
         let receiver = try WebhookReceiver()
         try await DaemonFixture.with(configuration(receiver, "Rate=0")) { daemon in
             var stored = 0
-            // A message lists ten issues at most, and all of these may be pending at the end.
+            // A message lists at most ten issues, and all issues of this test may be pending at the end.
             for round in 0..<5 {
                 let client = try RawClient(path: daemon.socket)
                 for number in 0..<2 {
@@ -123,7 +123,7 @@ struct NotificationTests {
             for message in receiver.messages where !isPossibleRepetition(message) {
                 for issue in message["issues"]?.asArray ?? [] { told[issue["group"]?.asString ?? "", default: 0] += 1 }
             }
-            #expect(told.values.allSatisfy { $0 == 1 }, "no repetition is silent")
+            #expect(told.values.allSatisfy { $0 == 1 }, "each repetition says that it may be one")
             var all: Set<String> = []
             for message in receiver.messages {
                 for issue in message["issues"]?.asArray ?? [] { all.insert(issue["group"]?.asString ?? "") }
@@ -132,7 +132,7 @@ struct NotificationTests {
         }
     }
 
-    @Test("An issue that occurs often in a period escalates once, even over a kill, and mutes and silences apply")
+    @Test("An issue that occurs often in a period escalates once, despite kills, and a silence applies to escalations")
     func escalated() async throws {
         let receiver = try WebhookReceiver()
         try await DaemonFixture.with(configuration(receiver, "On=escalated\nEscalated=100/1h")) { daemon in
@@ -152,7 +152,7 @@ struct NotificationTests {
             #expect(stored.duration(to: receiver.requests[0].at) < .seconds(2))
             #expect(title(receiver.messages[0]).hasPrefix("Issue escalated in shop 2.4.0 (100 in 1h) on "))
             #expect(receiver.messages[0]["issues"]?.asArray?.first?["escalation"]?.asString == "100 in 1h")
-            // After a kill before that, the message would be repeated.
+            // If the daemon were killed before that, it would send the message again.
             try await eventually("the response is stored") { try notifier(client).delivered == 1 }
             try report(500)
             try daemon.kill()
@@ -164,11 +164,11 @@ struct NotificationTests {
                 .addSilence, AddSilenceMessage(silence: IssueSilence(apps: ["shop"], until: until, reason: "deploy")),
                 returning: AddSilenceMessage.self)
             try report(100, "Silenced")
-            try await eventually("it is silenced") { try notifier(client).silenced == 1 }
+            try await eventually("the escalation is silenced") { try notifier(client).silenced == 1 }
             _ = try client.call(
                 .endSilence, IDParameters(id: added.silence.id), returning: SilencesReply.self)
             try report(1, "Other")
-            try await eventually("the other one is reported") { receiver.requests.count == 2 }
+            try await eventually("the other issue is reported") { receiver.requests.count == 2 }
             #expect(receiver.messages[1]["issues"]?.asArray?.map { $0["title"]?.asString } == ["Other"])
             #expect(try notifier(client).received == 2)
         }
@@ -205,7 +205,7 @@ struct NotificationTests {
             let sent = receiver.requests.count
             #expect(sent < 10)
             _ = try root.report([record("RAID has failed")])
-            try await eventually("it is reported") { receiver.requests.count == sent + 1 }
+            try await eventually("the other user's issue is reported") { receiver.requests.count == sent + 1 }
             let titles = receiver.messages.last?["issues"]?.asArray?.compactMap { $0["title"]?.asString } ?? []
             #expect(titles.contains("RAID has failed"))
         }
@@ -221,12 +221,12 @@ struct NotificationTests {
             try await eventually("the failure shows") { try notifier(client).reason == "server_error" }
             try await daemon.logs("Could not send a notification; retrying")
             receiver.reply(.status(200))
-            try await eventually("it is delivered") { try notifier(client).delivered == 1 }
+            try await eventually("the message is delivered") { try notifier(client).delivered == 1 }
             // The server may have acted on the attempt that it answered with 500.
             #expect(isPossibleRepetition(try #require(receiver.messages.last)))
             receiver.reply(.status(400))
             _ = try client.report([record("Two")])
-            try await eventually("it is given up") { try notifier(client).givenUp == 1 }
+            try await eventually("the second message is given up") { try notifier(client).givenUp == 1 }
             #expect(try notifier(client).pending == 0)
             try await daemon.logs("Could not deliver a notification; giving it up")
         }
@@ -242,12 +242,12 @@ struct NotificationTests {
                 .addSilence, AddSilenceMessage(silence: IssueSilence(apps: ["shop"], until: until, reason: "deploy")),
                 returning: AddSilenceMessage.self)
             _ = try client.report([record("Silenced"), record("Quiet", severity: .warning)])
-            try await eventually("it is silenced") { try notifier(client).silenced == 1 }
+            try await eventually("the issue is silenced") { try notifier(client).silenced == 1 }
             let listed = try client.call(.listSilences, JSONValue.object([]), returning: SilencesReply.self).silences
             #expect(listed.map(\.id) == [added.silence.id] && listed[0].count == 1 && listed[0].reason == "deploy")
             _ = try client.call(.endSilence, IDParameters(id: listed[0].id), returning: SilencesReply.self)
             _ = try client.report([record("Loud")])
-            try await eventually("it is reported") { receiver.requests.count == 1 }
+            try await eventually("the issue after the silence is reported") { receiver.requests.count == 1 }
             #expect(title(receiver.messages[0]).contains("Loud"))
             // The records of silenced issues are stored.
             #expect(try client.groups().count == 3)
@@ -271,7 +271,7 @@ struct NotificationTests {
         }
     }
 
-    @Test("The daemon itself refuses a silence with names or groups of a wrong form")
+    @Test("The daemon itself refuses a silence with an invalid application, an invalid group or too late an end")
     func wrongSilences() async throws {
         try await DaemonFixture.with(DaemonConfiguration("")) { daemon in
             let client = try RawClient(path: daemon.socket)
@@ -286,7 +286,7 @@ struct NotificationTests {
         }
     }
 
-    @Test("A destination that is paused is reported once, although the daemon restarts")
+    @Test("A paused destination is reported once, even if the daemon restarts")
     func pausedDestination() async throws {
         let receiver = try WebhookReceiver()
         let listener = try FakeLogz(FakeLogzOptions(tokens: ["another-token"]))
@@ -295,7 +295,7 @@ struct NotificationTests {
             .forwarding(to: listener, "[Notify oncall]\nURL=\(receiver.url)\nOn=destination-paused\nDelay=0")
         ) { daemon in
             _ = try RawClient(path: daemon.socket).report([record("Order failed")])
-            try await eventually("it is reported") { receiver.requests.count == 1 }
+            try await eventually("the pause is reported") { receiver.requests.count == 1 }
             #expect(title(receiver.messages[0]).hasPrefix("Destination paused on "))
             #expect(title(receiver.messages[0]).contains(": logzio: unauthorised (401 from "))
             #expect(title(receiver.messages[0]).contains("). The shipping token was rejected: replace it."))
@@ -304,12 +304,12 @@ struct NotificationTests {
             }
             try daemon.restart()
             let client = try RawClient(path: daemon.socket)
-            try await eventually("it is paused again") { try client.destination().state == .paused }
+            try await eventually("the destination is paused again") { try client.destination().state == .paused }
             #expect(receiver.requests.count == 1)
         }
     }
 
-    @Test("A limit that holds back an application's records is reported once, also after a reload")
+    @Test("A limit that holds back an application's records is reported only once, even if the daemon reloads")
     func reachedLimit() async throws {
         let receiver = try WebhookReceiver()
         let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
@@ -320,7 +320,7 @@ struct NotificationTests {
         ) { daemon in
             let client = try RawClient(path: daemon.socket)
             _ = try client.report(Array(repeating: record("Order failed"), count: 50))
-            try await eventually("it is reported") { receiver.requests.count == 1 }
+            try await eventually("the limit is reported") { receiver.requests.count == 1 }
             let text = "application shop of user \(getuid()) exceeds ApplicationBurst= of logzio"
             #expect(title(receiver.messages[0]).contains(": \(text)"))
             try daemon.reload()
@@ -330,21 +330,21 @@ struct NotificationTests {
         }
     }
 
-    @Test("A damaged database is reported, from the new one")
+    @Test("A notification states that a database was set aside")
     func damage() async throws {
         let receiver = try WebhookReceiver()
         try await DaemonFixture.with(configuration(receiver)) { daemon in
             _ = try RawClient(path: daemon.socket).report([record("Order failed")])
-            try await eventually("it is reported") { receiver.requests.count == 1 }
+            try await eventually("the issue is reported") { receiver.requests.count == 1 }
             try daemon.terminate()
             try DatabaseFile(daemon.database, writable: true).execute("PRAGMA user_version = 9999")
             try daemon.start()
-            try await eventually("it is reported") { receiver.requests.count == 2 }
+            try await eventually("the set-aside database is reported") { receiver.requests.count == 2 }
             #expect(title(receiver.messages[1]).hasPrefix("Store fault on "))
         }
     }
 
-    @Test("A test message shows the answer, and the secret URL is neither in the log nor in the status")
+    @Test("A test message returns the receiver's answer, and a secret URL is neither in the log nor in the status")
     func secretURL() async throws {
         let receiver = try WebhookReceiver()
         let secret = "T0SECRETPATH"
@@ -376,7 +376,7 @@ struct NotificationTests {
         }
     }
 
-    @Test("A notifier with an error is shown as paused, and reports again after a reload")
+    @Test("A notifier with an error is shown as misconfigured, and reports once a reload has fixed the error")
     func misconfigured() async throws {
         let receiver = try WebhookReceiver()
         try await DaemonFixture.with("[Notify oncall]\nURL=nonsense") { daemon in
@@ -385,7 +385,7 @@ struct NotificationTests {
             try daemon.configure(configuration(receiver))
             try daemon.reload()
             _ = try client.report([record("Order failed")])
-            try await eventually("it is reported") { receiver.requests.count == 1 }
+            try await eventually("the issue is reported") { receiver.requests.count == 1 }
             #expect(try notifier(client).format == "json")
         }
     }

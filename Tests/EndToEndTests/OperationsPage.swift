@@ -4,9 +4,9 @@ import Testing
 
 /// The examples of Operations.md.
 ///
-/// An example is a command after "$ ", or a command of `issuectl` after "# ". The lines that follow are its output. Sections
-/// with other commands after "# " are run as root, by `Tests/Systemd/checks.py` or `Tests/Package/checks`. Numbers,
-/// units, times, ids and white space may differ. "…" matches any text, and a line of "…" alone any lines.
+/// An example is a command after "$ ", or a command of `issuectl` after "# ". The lines that follow are its output.
+/// Sections with other commands after "# " are run as root, by `Tests/Systemd/checks.py` or `Tests/Package/checks`.
+/// Numbers, units, times, ids and white space may differ. "…" matches any text, and a line of "…" alone any lines.
 enum OperationsPage {
     private struct Example {
         let command: String
@@ -17,7 +17,7 @@ enum OperationsPage {
         let section: String
     }
 
-    /// Runs the examples of a section in order, and compares what they print.
+    /// Runs the examples of a section in order, and compares what they print with the page.
     ///
     /// - Parameters:
     ///   - replacing: Texts of the page, and what they are on this host.
@@ -135,7 +135,7 @@ enum OperationsPage {
         return page.split(separator: "\n", omittingEmptySubsequences: false)
     }
 
-    /// Returns a line without what differs from host to host and from run to run.
+    /// Returns a line with placeholders for values that differ between hosts or runs.
     private static func plain(_ line: String) -> String {
         line.replacing(#/\bg[0-9a-f]{16}\b|\b[0-9a-z]{12}-[0-9a-z]+/#, with: "ID")
             .replacing(#/\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?(\.\d+)?Z?/#, with: "TIME")
@@ -150,7 +150,7 @@ enum OperationsPage {
             .split(separator: " ").joined(separator: " ")
     }
 
-    /// Whether printed lines are those of the page.
+    /// Returns `true` if the printed lines match those of the page.
     private static func matches(_ printed: ArraySlice<String>, _ page: ArraySlice<String>) -> Bool {
         guard let expected = page.first else { return printed.allSatisfy(\.isEmpty) }
         if expected == "…" {

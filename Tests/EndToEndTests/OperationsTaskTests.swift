@@ -5,7 +5,7 @@ import IssueTestSupport
 import Testing
 import UnixIO
 
-/// Runs the examples in the chapters of Operations.md that are about tasks.
+/// Runs the examples of Operations.md before the chapter "By symptom", and those about notifications.
 @Suite("Operations.md, by task", .daemonLog)
 struct OperationsTaskTests {
     private func record(_ message: String, version: String? = nil, severity: IssueLevel = .error) -> IssueRecord {
@@ -29,7 +29,7 @@ struct OperationsTaskTests {
         #expect(try OperationsPage.commandsWithoutPrompt == [])
     }
 
-    @Test("Look at the status")
+    @Test("The examples of “Status” print what the page shows")
     func status() async throws {
         let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
         defer { listener.stop() }
@@ -45,7 +45,7 @@ struct OperationsTaskTests {
         }
     }
 
-    @Test("Monitor the daemon")
+    @Test("The examples of “Monitoring” print what the page shows")
     func health() async throws {
         let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
         defer { listener.stop() }
@@ -63,7 +63,7 @@ struct OperationsTaskTests {
         }
     }
 
-    @Test("Find out when an issue began")
+    @Test("The examples of “Find out when an issue began” print what the page shows")
     func histogram() async throws {
         try await DaemonFixture.with { daemon in
             let client = try RawClient(path: daemon.socket)
@@ -73,7 +73,7 @@ struct OperationsTaskTests {
         }
     }
 
-    @Test("Declare deployments, and see what they have changed")
+    @Test("The examples of “Deployments” print what the page shows")
     func deployments() async throws {
         try await DaemonFixture.with { daemon in
             let client = try RawClient(path: daemon.socket)
@@ -84,7 +84,7 @@ struct OperationsTaskTests {
         }
     }
 
-    @Test("Resolve and mute issues")
+    @Test("The examples of “Resolve and mute issues” print what the page shows")
     func states() async throws {
         try await DaemonFixture.with { daemon in
             let client = try RawClient(path: daemon.socket)
@@ -95,7 +95,7 @@ struct OperationsTaskTests {
         }
     }
 
-    @Test("Make backups, and erase records")
+    @Test("The examples of “Erasing” and “Backup and restore” print what the page shows")
     func maintenance() async throws {
         try await DaemonFixture.with { daemon in
             let client = try RawClient(path: daemon.socket)
@@ -112,7 +112,7 @@ struct OperationsTaskTests {
     }
 
     @Test(
-        "Read a backtrace",
+        "The examples of “Read a backtrace” print what the page shows",
         // A release build inlines the function.
         .enabled(if: !TestBinaries.areChosen && TestBinaries.tool("/usr/bin/file") != nil))
     func backtrace() async throws {
@@ -136,7 +136,7 @@ struct OperationsTaskTests {
         }
     }
 
-    @Test("Find out what is wrong")
+    @Test("The examples of “Find out what is wrong” and “States of a destination” print what the page shows")
     func findings() async throws {
         let listener = try FakeLogz(FakeLogzOptions(tokens: ["another-token"]))
         defer { listener.stop() }
@@ -154,7 +154,7 @@ struct OperationsTaskTests {
         }
     }
 
-    @Test("No notification arrives")
+    @Test("The examples of “No notification arrives” print what the page shows")
     func notifications() async throws {
         let receiver = try WebhookReceiver()
         receiver.reply(.status(404))

@@ -5,10 +5,10 @@ import IssueTestSupport
 import Testing
 import UnixIO
 
-/// Runs the examples in the chapter "By symptom" of Operations.md, each on a host that has the symptom.
+/// Runs examples in the chapter "By symptom" of Operations.md, each on a host that has the symptom.
 @Suite("Operations.md, by symptom", .daemonLog)
 struct OperationsTests {
-    @Test("Nothing arrives at Logz.io, and the token is replaced")
+    @Test("The examples of “Nothing arrives at Logz.io” and “Rotate the token” print what the page shows")
     func token() async throws {
         let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
         defer { listener.stop() }
@@ -26,7 +26,7 @@ struct OperationsTests {
         }
     }
 
-    @Test("Far fewer records arrive than were reported")
+    @Test("The examples of “Far fewer records arrive than were reported” print what the page shows")
     func limits() async throws {
         let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
         defer { listener.stop() }
@@ -48,7 +48,7 @@ struct OperationsTests {
         }
     }
 
-    @Test("One user or application floods the host")
+    @Test("The examples of “Who is flooding us” and “The disk fills up” print what the page shows")
     func flood() async throws {
         try await DaemonFixture.with { daemon in
             let client = try RawClient(path: daemon.socket)
@@ -62,7 +62,7 @@ struct OperationsTests {
         }
     }
 
-    @Test("Logz.io rejects single records")
+    @Test("The examples of “The destination rejects records” print what the page shows")
     func deadLetters() async throws {
         let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
         defer { listener.stop() }
@@ -77,7 +77,7 @@ struct OperationsTests {
         }
     }
 
-    @Test("The configuration has an error")
+    @Test("The examples of “The configuration has an error” print what the page shows")
     func configuration() async throws {
         try await DaemonFixture.with { daemon in
             let text = try String(contentsOfFile: daemon.configurationFile, encoding: .utf8)
@@ -90,7 +90,7 @@ struct OperationsTests {
         }
     }
 
-    @Test("The database is damaged")
+    @Test("The examples of “The database is damaged” print what the page shows")
     func damage() async throws {
         try await DaemonFixture.with { daemon in
             let ids = try RawClient(path: daemon.socket).report("Cannot charge the card", app: "shop")
@@ -104,7 +104,7 @@ struct OperationsTests {
         }
     }
 
-    @Test("The daemon is not running")
+    @Test("The examples of “The daemon can't be reached” print what the page shows")
     func unreachable() async throws {
         try await DaemonFixture.with { daemon in
             try daemon.terminate()
@@ -112,7 +112,7 @@ struct OperationsTests {
         }
     }
 
-    @Test("A resolved issue comes back")
+    @Test("The examples of “An issue must be fixed, and stay fixed” print what the page shows")
     func regression() async throws {
         try await DaemonFixture.with { daemon in
             let client = try RawClient(path: daemon.socket)

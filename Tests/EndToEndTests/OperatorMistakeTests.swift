@@ -18,7 +18,7 @@ struct OperatorMistakeTests {
     // MARK: Tokens
 
     @Test(
-        "Without a usable token records wait, and are sent as soon as there is one",
+        "Without a usable token, records wait; they are sent as soon as the token is usable",
         arguments: ["missing", "empty", "a folder", "open to all", "two lines"])
     func token(mistake: String) async throws {
         let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
@@ -33,7 +33,7 @@ struct OperatorMistakeTests {
             if mistake == "a folder" { try FileSystem.makeFolders(daemon.tokenFile) }
             try daemon.start()
             let client = try RawClient(path: daemon.socket)
-            // Before anything was reported.
+            // Nothing has been reported yet.
             try await eventually("the destination is paused") { try client.destination().state == .paused }
             let id = try #require(try client.report("Collected all the same").first)
             var destination = try client.destination()
@@ -54,7 +54,7 @@ struct OperatorMistakeTests {
         }
     }
 
-    @Test("A token lost before a reload pauses only its destination")
+    @Test("If a token is missing at a reload, its destination is paused, and the reload succeeds")
     func tokenLostAtReload() async throws {
         let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
         defer { listener.stop() }
@@ -64,7 +64,7 @@ struct OperatorMistakeTests {
             try daemon.reload()
             let client = try RawClient(path: daemon.socket)
             _ = try client.report("Collected")
-            try await eventually("it is paused") { try client.destination().reason == "no_credential" }
+            try await eventually("the destination is paused") { try client.destination().reason == "no_credential" }
             try await daemon.logs("Configuration reloaded")
         }
     }
@@ -81,7 +81,7 @@ struct OperatorMistakeTests {
         try await DaemonFixture.with(text("Region=mars")) { daemon in
             let client = try RawClient(path: daemon.socket)
             let id = try #require(try client.report("For both").first)
-            try await eventually("the first has it") {
+            try await eventually("the first destination has the record") {
                 try client.status().destinations.first { $0.name == "logzio" }?.ledger.delivered == 1
             }
             let second = try #require(try client.status().destinations.first { $0.name == "second" })
@@ -90,7 +90,7 @@ struct OperatorMistakeTests {
             #expect(second.ledger.pending == 1)
             #expect(try faults(of: daemon).contains { $0.contains("Region=mars") })
 
-            // A flush reports it at once. `NotFound` is for names that the configuration does not contain.
+            // A flush returns this reason at once. `NotFound` is for names that the configuration does not contain.
             let flush = FlushParameters(destination: "second", timeout: .seconds(600))
             let flushed = try client.call(.flush, flush, returning: FlushReply.self).destinations
             #expect(flushed.map(\.reason) == ["misconfigured"] && flushed.map(\.ledger.pending) == [1])
@@ -106,7 +106,7 @@ struct OperatorMistakeTests {
 
             try daemon.configure(text("URL=http://127.0.0.1:\(listener.port)"))
             try daemon.reload()
-            try await eventually("the second has it, too") {
+            try await eventually("the second destination has the record, too") {
                 try again.status().destinations.allSatisfy { $0.ledger.delivered == 1 && $0.ledger.pending == 0 }
             }
             #expect(try again.show(id).fates.map(\.outcome) == [.delivered, .delivered])
@@ -115,7 +115,7 @@ struct OperatorMistakeTests {
         }
     }
 
-    @Test("With another error the daemon starts with the last valid configuration, and names the error's location")
+    @Test("With an error outside the destinations, the daemon uses the last valid configuration and names the location")
     func lastValid() async throws {
         let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
         defer { listener.stop() }
@@ -151,13 +151,15 @@ struct OperatorMistakeTests {
         }
     }
 
-    @Test("An error in [Access] grants no additional rights", .enabled(if: OtherUser.obstacle == nil))
+    @Test(
+        "A file with an error grants no rights beyond those in its [Access] section",
+        .enabled(if: OtherUser.obstacle == nil))
     func access() async throws {
         try await DaemonFixture.with("[Access]\nReaders=4242 4243\n") { daemon in
             _ = try RawClient(path: daemon.socket).report("Root's")
             #expect(try OtherUser.client(4242, of: daemon).allRecords().count == 1)
             #expect(try OtherUser.client(4243, of: daemon).allRecords().count == 1)
-            // 4243 is removed in a file with an error elsewhere.
+            // The file no longer contains 4243, and has an error in another section.
             try daemon.configure("[Access]\nReaders=4242\n[Log]\nLevle=info")
             try daemon.reload()
             #expect(try OtherUser.client(4242, of: daemon).allRecords().count == 1)
@@ -173,7 +175,7 @@ struct OperatorMistakeTests {
     }
 
     @Test(
-        "A drop-in that the daemon's user can't read does not stop it",
+        "With a drop-in that the daemon's user can't read, the daemon starts and reports a fault",
         .enabled(if: OtherUser.obstacle == nil && setpriv != nil))
     func unreadableDropIn() async throws {
         let user = ["--reuid", "4242", "--regid", "4242", "--clear-groups"]
@@ -184,7 +186,7 @@ struct OperatorMistakeTests {
             try daemon.folder.write("[Log]\nLevel=debug\n", to: "issued.conf.d/10-secret.conf", mode: 0o600)
             try daemon.launch(through: [try #require(Self.setpriv)] + user)
             // The daemon's user can't use the fixture's notification socket.
-            try await eventually("it accepts connections") { (try? RawClient(path: daemon.socket)) != nil }
+            try await eventually("the daemon accepts connections") { (try? RawClient(path: daemon.socket)) != nil }
             let client = try RawClient(path: daemon.socket)
             #expect(try client.report("Collected").count == 1)
             let fault = try #require(try client.status().store.faults.first)
@@ -196,7 +198,7 @@ struct OperatorMistakeTests {
     // MARK: The state directory
 
     @Test(
-        "With an unusable state directory, a report to an inherited socket is answered within 2 s",
+        "While the state directory is unusable, a report to an inherited socket is answered with Busy within 2 s",
         .enabled(if: activator != nil, "there is no systemd-socket-activate"),
         arguments: ["a file", "of a stranger", "a folder instead of the database"])
     func noStateDirectory(mistake: String) async throws {
@@ -218,7 +220,7 @@ struct OperatorMistakeTests {
                 through: [activator, "--listen", socket, "--setenv", "NOTIFY_SOCKET=\(daemon.notifications.path)"])
             try await eventually("the socket exists") { (try? FileSystem.status(of: socket)) != nil }
             var waiting: RawClient?
-            try await eventually("it accepts connections") {
+            try await eventually("the socket accepts connections") {
                 waiting = try? RawClient(path: socket)
                 return waiting != nil
             }
@@ -227,7 +229,7 @@ struct OperatorMistakeTests {
             try client.begin(.report, report)
             // Starting the program may take a while on a busy machine.
             #expect(CollectorError(try client.reply()) == .busy(retryAfter: .seconds(1)))
-            // From now on it is running.
+            // The daemon is running now.
             try client.begin(.report, report)
             #expect(CollectorError(try client.reply(within: .seconds(2))) == .busy(retryAfter: .seconds(1)))
             let other = try RawClient(path: socket)
@@ -242,7 +244,7 @@ struct OperatorMistakeTests {
             case "of a stranger": try FileSystem.setOwner(0, group: 0, of: state)
             default: try FileManager.default.removeItem(atPath: daemon.database)
             }
-            try await eventually("it stores reports") { (try? RawClient(path: socket).report("Later").count) == 1 }
+            try await eventually("reports are stored") { (try? RawClient(path: socket).report("Later").count) == 1 }
             #expect(try daemon.terminate() == .exit(0))
         }
     }
@@ -256,7 +258,7 @@ struct OperatorMistakeTests {
             let socket = daemon.folder["activated.sock"]
             try daemon.launch(through: [activator, "--listen", socket], arguments: ["--confg", "x"])
             var waiting: RawClient?
-            try await eventually("it accepts connections") {
+            try await eventually("the socket accepts connections") {
                 waiting = try? RawClient(path: socket)
                 return waiting != nil
             }
@@ -330,7 +332,7 @@ struct OperatorMistakeTests {
     }
 
     @Test(
-        "A check run by root checks files as the daemon's user",
+        "If root runs issued --check, files are checked as the daemon's user",
         .enabled(if: getuid() == 0 && UserDatabase.user(named: "nobody") != nil))
     func check() async throws {
         let nobody = try #require(UserDatabase.user(named: "nobody"))
@@ -341,7 +343,7 @@ struct OperatorMistakeTests {
                 try daemon.launch(arguments: ["--check", file, "--user", user])
                 return try daemon.end()
             }
-            // A file of root that only root can read.
+            // Only root can read the token.
             #expect(try check(as: "nobody") == .exit(78))
             #expect(daemon.log.contains("Files checked as user nobody.") && daemon.log.contains("Permission denied"))
             #expect(try check(as: "root") == .exit(0))

@@ -13,13 +13,13 @@ struct OutageTests {
         ).map { try $0.storedID }
     }
 
-    /// The number of attempts for the batch of a record.
+    /// Returns the number of attempts for the batch of a record.
     private func attempts(_ id: String, _ client: RawClient) throws -> Int {
         try client.show(id).fates.first?.attempts ?? 0
     }
 
     @Test(
-        "After any kind of outage records are sent within seconds, critical ones first, and none is lost",
+        "After any kind of outage, records are sent again, critical ones first, and none is lost",
         arguments: [Fault.status(503), .status(500), .acceptSilent, .blackhole(for: nil), .down(for: nil)])
     func comesBack(fault: Fault) async throws {
         try await withListener("RequestTimeout=6s\nConnectTimeout=6s") { daemon, listener, client in
@@ -39,7 +39,6 @@ struct OutageTests {
             }
             try listener.plan()
             try listener.up()
-            // Twice the expected time, because the machine may be busy.
             #expect(listener.waitForAccepted(2))
             #expect(listener.accepted.dropFirst().first?.eventID == critical[0])
             try await eventually("all records have arrived") {
@@ -56,15 +55,15 @@ struct OutageTests {
         }
     }
 
-    @Test("Lines whose requests were all answered are not possible duplicates, despite restarts")
+    @Test("Lines are no possible duplicates if each request was answered or not sent at all, despite restarts")
     func answered() async throws {
         try await withListener { daemon, listener, client in
             try listener.plan(FaultStep(.status(401), times: .forever))
             let ids = try report(20, as: "Locked out", to: client)
-            try await eventually("it is paused") { try client.destination().state == .paused }
+            try await eventually("the destination is paused") { try client.destination().state == .paused }
             try daemon.reload()
             try daemon.restart()
-            try await eventually("it is paused") {
+            try await eventually("the destination is paused") {
                 try RawClient(path: daemon.socket).destination().state == .paused
             }
             try daemon.kill()
@@ -99,7 +98,7 @@ struct OutageTests {
                 IssueRecord(message: "Waits", app: Application(name: index % 2 == 0 ? "private" : "shop"))
             }
             let ids = try client.report(records).map { try $0.storedID }
-            try await eventually("it was tried") { try attempts(ids[1], client) >= 1 }
+            try await eventually("the batch was tried") { try attempts(ids[1], client) >= 1 }
             var filter = IssueFilter()
             filter.apps = ["private"]
             let reply = try client.call(.purge, PurgeParameters(filter: filter), returning: PurgeReply.self)
@@ -131,14 +130,14 @@ struct OutageTests {
         }
     }
 
-    @Test("A batch that is given up while a critical record is sent first does not affect that record")
+    @Test("If a batch is given up while a critical record is sent first, each record becomes one dead letter")
     func givenUpBehind() async throws {
         try await withListener("RetryFor=3s") { daemon, listener, client in
             try listener.plan(FaultStep(.status(500), times: .forever))
             let ids = try report(20, as: "In vain", to: client)
-            try await eventually("it was tried") { try attempts(ids[0], client) >= 1 }
+            try await eventually("the batch was tried") { try attempts(ids[0], client) >= 1 }
             let critical = try report(1, as: "Also in vain", to: client, .critical)
-            try await eventually("they are dead letters") { try client.destination().ledger.pending == 0 }
+            try await eventually("the records are dead letters") { try client.destination().ledger.pending == 0 }
             let fates = try (ids + critical).flatMap { try client.show($0).fates }
             #expect(fates.map(\.outcome) == Array(repeating: .deadLettered, count: 21))
             #expect(try client.destination().ledger.deadLettered == 21)
@@ -151,20 +150,20 @@ struct OutageTests {
         try await withListener("RetryFor=1s") { daemon, listener, client in
             try listener.plan(FaultStep(.status(500), times: .forever))
             _ = try report(20, as: "In vain", to: client)
-            try await eventually("they are dead letters") {
+            try await eventually("the records are dead letters") {
                 try client.destination().ledger.deadLettered == 20
             }
             #expect(try client.destination().reason == "server_error")
             #expect(!daemon.log.contains("accepts records again"))
             try listener.plan()
             _ = try report(1, as: "Now", to: client)
-            try await eventually("it is accepted") { try client.destination().ledger.delivered == 1 }
+            try await eventually("the record is accepted") { try client.destination().ledger.delivered == 1 }
             try await daemon.logs("accepts records again")
         }
     }
 
     @Test(
-        "The end of a pause is logged even by a later run",
+        "The end of a pause is logged, even if the daemon has been reloaded or restarted meanwhile",
         arguments: [true, false])
     func toldAcross(reloads: Bool) async throws {
         try await withListener { daemon, listener, client in
@@ -189,7 +188,7 @@ struct OutageTests {
             #expect(!daemon.log.contains("left_out="))
             try listener.plan(FaultStep(.poison("POISON"), times: .forever))
             try listener.up()
-            try await eventually("they are dead letters") {
+            try await eventually("the records are dead letters") {
                 try client.destination().ledger.deadLettered == 3
             }
             try await daemon.logs("Destination reached again, but")
@@ -200,7 +199,7 @@ struct OutageTests {
         }
     }
 
-    @Test("A start into a pause logs it once more; the status shows the pause at once, also after a reload")
+    @Test("A daemon that starts during a pause logs it again; its status shows the pause at once, even after a reload")
     func startsPaused() async throws {
         try await withListener { daemon, listener, client in
             listener.revokeToken(DaemonConfiguration.token)
@@ -208,14 +207,14 @@ struct OutageTests {
             try await daemon.logs("Destination paused")
             try daemon.restart()
             let later = try RawClient(path: daemon.socket)
-            try await eventually("it is logged again") {
+            try await eventually("the pause is logged again") {
                 let reason = try later.destination().reason
                 #expect(reason != "resuming")
                 return daemon.log.split(separator: "Destination paused").count == 3
             }
             let before = try later.destination()
             try daemon.reload()
-            try await eventually("it is tried again") {
+            try await eventually("the destination is tried again") {
                 let now = try later.destination()
                 #expect([before.reason, DestinationStatus.removedReason].contains(now.reason))
                 return now.requests > before.requests
@@ -224,7 +223,7 @@ struct OutageTests {
         }
     }
 
-    @Test("Only 40 bad lines of 500 are rejected, even if the daemon is killed meanwhile")
+    @Test("Of 500 lines, only the 40 bad ones become dead letters, even if the daemon is killed meanwhile")
     func manyBadLines() async throws {
         try await withListener { daemon, listener, client in
             try listener.down()
@@ -277,7 +276,7 @@ struct OutageTests {
             #expect(listener.compare(with: good).missing.isEmpty)
             let pending = try client.destination().ledger.pending
             #expect(pending == 2)
-            // The merged batch is stored.
+            // The two lines have been merged into one batch, which is stored.
             try daemon.kill()
             #expect(try daemon.file.ledgerFaults == [])
             try listener.plan()
@@ -290,7 +289,7 @@ struct OutageTests {
         }
     }
 
-    @Test("If most lines are rejected the destination is paused, and critical records are still sent")
+    @Test("If most lines are rejected, the destination is paused, but critical records are still sent")
     func mostlyBad() async throws {
         // On a busy machine a request may take longer than the usual timeouts, which would end the pause.
         try await withListener("RequestTimeout=1h\nConnectTimeout=10min") { daemon, listener, client in
@@ -298,13 +297,13 @@ struct OutageTests {
             _ = try client.report((0..<300).map { _ in IssueRecord(message: "POISON", app: Application(name: "bad")) })
             func expectPause() async throws {
                 // A probe of the paused destination, once a minute, changes the state for a moment.
-                try await eventually("it is paused", within: .seconds(900)) {
+                try await eventually("the destination is paused", within: .seconds(900)) {
                     try client.destination().reason == "many_lines_refused"
                 }
             }
             try await expectPause()
             let critical = try report(1, as: "Grave", to: client, .critical)
-            try await eventually("it is delivered", within: .seconds(900)) {
+            try await eventually("the critical record is delivered", within: .seconds(900)) {
                 try client.show(critical[0]).fates.map(\.outcome) == [.delivered]
             }
             try await expectPause()
@@ -312,7 +311,7 @@ struct OutageTests {
             #expect(destination.ledger.deadLettered == 0)
             #expect(destination.ledger.balances)
             #expect(!daemon.log.contains("accepts records again"))
-            // This holds across a restart with two unfinished batches.
+            // After a restart with two unfinished batches, all records still arrive.
             try daemon.restart()
             let again = try RawClient(path: daemon.socket)
             try listener.plan()
@@ -328,7 +327,7 @@ struct OutageTests {
     func paced() async throws {
         try await withListener("SendRate=60/min") { _, _, client in
             _ = try report(100, as: "Many", to: client)
-            try await eventually("the status shows it") {
+            try await eventually("the status shows the wait") {
                 let destination = try client.destination()
                 return destination.state == .waiting && destination.reason == "send_rate"
                     && destination.nextAttempt != nil

@@ -52,7 +52,7 @@ struct ProxyTests {
 
     private func delivers(_ listener: FakeLogz, _ client: RawClient) async throws {
         let ids = try client.report("One", "Two “é”")
-        try await eventually("they have arrived") { try client.destination().ledger.delivered == 2 }
+        try await eventually("the records have arrived") { try client.destination().ledger.delivered == 2 }
         #expect(listener.compare(with: ids).isMet)
         #expect(listener.stats.duplicates == 0)
     }
@@ -67,7 +67,7 @@ struct ProxyTests {
         }
     }
 
-    @Test("TLS is end-to-end through the proxy, and the listener is verified")
+    @Test("With TLS, the proxy gets only CONNECT requests")
     func connect() async throws {
         try await with(tls: true) {
             "Proxy=\($0.url)"
@@ -79,7 +79,7 @@ struct ProxyTests {
     }
 
     @Test(
-        "The proxy of the usual environment variables is used",
+        "The proxy in https_proxy, HTTPS_PROXY or http_proxy is used",
         arguments: [(true, "https_proxy"), (true, "HTTPS_PROXY"), (false, "http_proxy")])
     func environment(tls: Bool, name: String) async throws {
         try await with(tls: tls) { _ in
@@ -93,7 +93,7 @@ struct ProxyTests {
         }
     }
 
-    @Test("no_proxy disables the proxy")
+    @Test("No proxy is used for a host in no_proxy")
     func excepted() async throws {
         try await with(tls: false) { _ in
             ""
@@ -117,7 +117,7 @@ struct ProxyTests {
             #expect(try client.destination().advice?.contains("Proxy=") == true)
             try proxy.folder.remove("refuse")
             try daemon.reload()
-            try await eventually("it has arrived") {
+            try await eventually("the record has arrived") {
                 try RawClient(path: daemon.socket).destination().ledger.delivered == 1
             }
             #expect(listener.compare(with: ids).isMet)
@@ -164,7 +164,7 @@ struct ProxyTests {
             #expect(listener.requests.isEmpty)
             #expect(try client.destination().ledger.pending == 1)
             try proxy.folder.remove("refuse")
-            try await eventually("it has arrived") {
+            try await eventually("the record has arrived") {
                 try client.destination().ledger.delivered == 1
             }
             #expect(listener.compare(with: ids).isMet)

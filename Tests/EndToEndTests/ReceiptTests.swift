@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Many receipts", .daemonLog)
 struct ReceiptTests {
-    /// The number of threads of a program that query the daemon.
+    /// Returns the number of threads of a program that query the daemon.
     private static func queryThreads(of program: ChildProcess) throws -> Int {
         let tasks = "/proc/\(program.pid)/task"
         return try FileManager.default.contentsOfDirectory(atPath: tasks).count { task in
@@ -29,7 +29,7 @@ struct ReceiptTests {
             }
             for _ in 1...2 {
                 try await eventually("the receipts are awaited") { try Self.queryThreads(of: program) == 1 }
-                // The reporter's, the one for fates, and the raw client's.
+                // Connections of the reporter, if still open, of the thread for fates, and of the raw client.
                 try await eventually("there is a connection for fates") {
                     (2...3).contains(try client.status().connections ?? 0)
                 }

@@ -15,7 +15,7 @@ struct RedactionTests {
         "planted.ann@example.net", "203.0.113.77",
     ]
 
-    /// A text with each secret where an application might write it.
+    /// Texts that contain the secrets where an application might write them.
     private static let texts = [
         "login with password=plantedPw1 failed", "client_secret: plantedSecret2", "GET /x?token=plantedTok3-9a8b&y=1",
         "api_key=plantedApi4", "Authorization: Basic plantedAuth5x", "Cookie: sid=plantedCookie6; a=b",
@@ -103,7 +103,7 @@ struct RedactionTests {
         }
     }
 
-    @Test("A repair imports redacted records into the groups that new ones have")
+    @Test("A repair imports redacted records into the same groups as equal new records")
     func repair() async throws {
         try await DaemonFixture.with { daemon in
             let messages = ["card 4111111111111111 declined", "Login of ann failed, password: hunter22 given"]

@@ -28,14 +28,15 @@ struct RegroupingCrashTests {
         }
     }
 
-    /// Issues before the upgrade, and further ones that are reported later.
-    /// More than 512 groups of an application, two for each issue, would not all be found before they are moved.
+    /// The number of issues of each application before the upgrade, and the number with those that are reported later.
+    /// There are two groups for each issue before the upgrade. More than 512 groups of an application would not all be
+    /// found before they are moved.
     private static let (known, all) = (250, 300)
     private static let apps = colours.count
     private static let colours = ["red", "green", "blue", "white", "black", "grey", "pink", "brown", "teal", "gold"]
     private static let producer = "019aa3c5-0000-7000-8000-000000000003"
 
-    /// Gives each series a group of its own, of rule 1, with a state, as if an older version had stored them.
+    /// Gives each series a group of its own, of rule 1, as if an older version had stored it.
     private static let aging = """
         CREATE TABLE aged AS SELECT series.id AS series, "group", row_number() OVER (PARTITION BY "group") AS place
             FROM series;
@@ -66,7 +67,7 @@ struct RegroupingCrashTests {
             """)
     }
 
-    /// The number of groups that are not moved yet.
+    /// Returns the number of groups that have not been moved yet.
     private func remaining(_ daemon: DaemonFixture) throws -> Int {
         let rows = try daemon.file.rows(
             """
@@ -79,7 +80,7 @@ struct RegroupingCrashTests {
     /// Connects as soon as the daemon accepts connections.
     private func connect(_ daemon: DaemonFixture) async throws -> RawClient {
         var client: RawClient?
-        try await eventually("it accepts connections") {
+        try await eventually("the daemon accepts connections") {
             client = try? RawClient(path: daemon.socket)
             return client != nil
         }
@@ -87,7 +88,7 @@ struct RegroupingCrashTests {
     }
 
     @Test(
-        "After kills while groups move and reports arrive, ids, counts, states, the ledger and redirects are exact",
+        "After kills while groups move and reports arrive, ids, redirects, counts, states and the ledger are correct",
         arguments: [1, 2] as [UInt64])
     func kills(seed: UInt64) async throws {
         var random = SeededGenerator(seed)
@@ -142,7 +143,7 @@ struct RegroupingCrashTests {
                 try daemon.launch()
                 let target = before * Int.random(in: 40...95, using: &random) / 100
                 guard round >= 2 else {
-                    // A fast daemon has moved all groups before it accepts connections.
+                    // A fast daemon has moved all groups before it accepts connections, so nothing is reported.
                     while try remaining(daemon) > target { try #require(daemon.isRunning) }
                     try daemon.kill()
                     if (1..<old.count).contains(try remaining(daemon)) { interrupted += 1 }
@@ -182,7 +183,7 @@ struct RegroupingCrashTests {
                 #expect(group.state == (regressed ? .open : subject.state), "\(subject)")
                 #expect(group.hasRegressed == regressed, "\(subject)")
                 let former = oldIDs["\(subject.name) \(subject.title)"] ?? []
-                #expect(former.count == 2 && former.contains(group.id), "it keeps one of its ids")
+                #expect(former.count == 2 && former.contains(group.id), "the group has one of the earlier ids")
                 for id in former { #expect(try client.show(id).group.id == group.id) }
             }
             #expect(

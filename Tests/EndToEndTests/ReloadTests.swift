@@ -46,7 +46,7 @@ struct ReloadTests {
         }
     }
 
-    @Test("The log level and readers take effect, and open connections stay")
+    @Test("A new log level and new readers take effect, and open connections stay open")
     func levelAndReaders() async throws {
         try await DaemonFixture.with { daemon in
             let client = try RawClient(path: daemon.socket)
@@ -57,7 +57,7 @@ struct ReloadTests {
             _ = try client.report("After")
             guard OtherUser.obstacle == nil else { return }
             #expect(try OtherUser.client(4242, of: daemon).allRecords().isEmpty)
-            // Its own group by id, because it has no name.
+            // `Readers=` names the user's own group by its id, because the group has no name.
             try daemon.configure("[Access]\nReaders=4242")
             try daemon.reload()
             #expect(try OtherUser.client(4242, of: daemon).allRecords().count == 2)
@@ -87,7 +87,9 @@ struct ReloadTests {
             try daemon.configure("[Socket]\nMode=0600")
             try daemon.reload()
             for ending in ["", "-wal", "-shm"] { try FileManager.default.removeItem(atPath: daemon.database + ending) }
-            try await eventually("it is stored") { (try? RawClient(path: daemon.socket).report("After"))?.count == 1 }
+            try await eventually("the report is stored") {
+                (try? RawClient(path: daemon.socket).report("After"))?.count == 1
+            }
             #expect(try RawClient(path: daemon.socket).status().store.faultsByKind.map(\.kind).contains(.restart))
         }
     }

@@ -18,7 +18,7 @@ struct ReportRetryTests {
         return ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).filter { $0.hasSuffix(".call") }
     }
 
-    @Test("A report that a stopped daemon received is stored once when it is repeated")
+    @Test("If a report to a suspended daemon times out and is repeated with the printed id, it is stored once")
     func stopped() async throws {
         try await DaemonFixture.with { daemon in
             daemon.process?.signal(SIGSTOP)
@@ -30,7 +30,7 @@ struct ReportRetryTests {
             let key = String(words[index + 1])
             daemon.process?.signal(SIGCONT)
 
-            // It reads what the first report left in the socket's buffer.
+            // The daemon now reads what the first command left in the socket's buffer.
             let root = try RawClient(path: daemon.socket)
             try await eventually("the first one is stored") { try root.allRecords().count == 1 }
             let second = try Self.control(
@@ -42,7 +42,7 @@ struct ReportRetryTests {
         }
     }
 
-    @Test("Records with the same key are stored once, and keys of different users are independent")
+    @Test("Reports with the same --id are stored once, and a report with another --id is stored as well")
     func keys() async throws {
         try await DaemonFixture.with { daemon in
             var outputs: Set<String> = []
@@ -60,7 +60,7 @@ struct ReportRetryTests {
         }
     }
 
-    @Test("Reports spooled while a daemon was stopped are sent once by the next command")
+    @Test("If a report is spooled and also reaches the suspended daemon, it is stored once after the next command")
     func spooledThoughTaken() async throws {
         try await DaemonFixture.with { daemon in
             daemon.process?.signal(SIGSTOP)
@@ -79,7 +79,7 @@ struct ReportRetryTests {
         }
     }
 
-    @Test("Reports spooled without a daemon are sent once by the next program that reports")
+    @Test("Reports spooled without a daemon are sent by later programs, and each is stored once")
     func spooledAndPickedUp() async throws {
         try await DaemonFixture.with(starts: false) { daemon in
             for message in ["one", "two"] {
@@ -101,13 +101,13 @@ struct ReportRetryTests {
             let records = try root.allRecords()
             #expect(Set(records.map(\.record.message)) == ["one", "two", "program 1"])
             let spooled = records.filter { $0.record.message != "program 1" }
-            // They keep the time and process of the original report, though that process has exited.
+            // They keep the time of the original report, and have an application although its process has exited.
             #expect(spooled.allSatisfy { ($0.record.occurredAt ?? .init(millisecondsSince1970: .max)) <= before })
             #expect(spooled.allSatisfy { $0.record.app?.name?.isEmpty == false })
         }
     }
 
-    @Test("Without a daemon it exits at once, and with a stopped daemon after its timeout")
+    @Test("Without a daemon, issuectl report exits within 8 s; with a suspended one, it times out within 25 s")
     func endings() async throws {
         try await DaemonFixture.with { daemon in
             let absent = try ChildProcess(

@@ -85,7 +85,7 @@ struct ReportingTests {
             let reply = try client.call("org.issued.Collector.Report", #"{"records":"none"}"#)
             #expect(reply.error == "org.varlink.service.InvalidParameter")
             #expect(try client.status().refused == 1)
-            try await eventually("the status has the records") { try client.status().received == 0 }
+            try await eventually("the status counts no record") { try client.status().received == 0 }
         }
     }
 
@@ -162,7 +162,7 @@ struct ReportingTests {
         }
     }
 
-    @Test("A follower with since gets existing records from then on, and then new ones")
+    @Test("A follower with since first gets the existing records from that time on, and then new ones")
     func followSince() async throws {
         try await DaemonFixture.with { daemon in
             let client = try RawClient(path: daemon.socket)
@@ -202,7 +202,7 @@ struct ReportingTests {
         }
     }
 
-    @Test("A client that closes its sending side still gets all replies, and then the end")
+    @Test("A client that closes its sending side still gets all replies; then the connection is closed")
     func halfClosed() async throws {
         try await DaemonFixture.with { daemon in
             let client = try RawClient(path: daemon.socket)

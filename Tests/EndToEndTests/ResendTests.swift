@@ -2,7 +2,7 @@ import IssueProtocol
 import IssueTestSupport
 import Testing
 
-@Suite("Resent reports, and reports that only look like that", .daemonLog)
+@Suite("Resent reports, and reports that only look resent", .daemonLog)
 struct ResendTests {
     private let producer = "019aa3c5-0000-7000-8000-000000000011"
     private let other = "019aa3c5-0000-7000-8000-000000000012"
@@ -34,7 +34,7 @@ struct ResendTests {
         }
     }
 
-    @Test("The same numbers of another producer are no duplicates, even of a forked child")
+    @Test("Records of another producer with the same numbers are no duplicates, even if it is a forked child")
     func twoProducers() async throws {
         try await DaemonFixture.with { daemon in
             let client = try RawClient(path: daemon.socket)

@@ -17,7 +17,7 @@ struct SQLTests {
         return (process.output, daemon.folder.text(of: "\(name).err"))
     }
 
-    @Test("The views and questions of Storage.md are answered from the running daemon's file and from a copy")
+    @Test("Queries like those in Storage.md have the same results in the running daemon's file and in a backup")
     func liveAndCopy() async throws {
         try await DaemonFixture.with { daemon in
             let client = try RawClient(path: daemon.socket)
@@ -94,7 +94,7 @@ struct SQLTests {
         }
     }
 
-    @Test("Nothing can be written, and the reason is printed")
+    @Test("issuectl sql prints the reason if a statement is not a query, or if the database is missing")
     func refusals() async throws {
         try await DaemonFixture.with { daemon in
             let client = try RawClient(path: daemon.socket)
@@ -110,7 +110,7 @@ struct SQLTests {
         }
     }
 
-    @Test("Without the program issued-sql, issuectl says that it is missing")
+    @Test("If the program issued-sql is missing, issuectl sql says so")
     func missingProgram() async throws {
         try await DaemonFixture.with(starts: false) { daemon in
             let lonely = daemon.folder["issuectl"]
@@ -121,7 +121,7 @@ struct SQLTests {
         }
     }
 
-    /// Records of many forms, more than a few blocks hold.
+    /// Reports records of many forms, enough for several blocks.
     private static func reportVaried(to daemon: DaemonFixture) throws {
         let client = try RawClient(path: daemon.socket)
         for part in 0..<4 {
@@ -146,7 +146,7 @@ struct SQLTests {
         }
     }
 
-    @Test("The Python example and the table records have every record as a decoder written for the tests has it")
+    @Test("The Python example and the table records return the same records as a decoder written for the tests")
     func readers() async throws {
         let python = try #require(
             TestBinaries.tool("/usr/bin/python3", "/usr/local/bin/python3") ?? TestBinaries.python)

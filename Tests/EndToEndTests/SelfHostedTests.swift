@@ -122,7 +122,7 @@ struct SelfHostedTests {
             let bad = try client.report("POISON")
             try await settled(client, daemon)
             #expect(try client.show(bad[0]).fates.map(\.outcome) == [.deadLettered])
-            // If it rejects some of several, it only returns their number, and they must not be sent again.
+            // If the receiver rejects some of several records, it returns only their number. None may be sent again.
             _ = try client.report("Good", "POISON again", "Good too")
             try await settled(client, daemon)
             #expect(try client.destination().ledger.unconfirmed == 3)
@@ -141,7 +141,7 @@ struct SelfHostedTests {
         } _: { daemon, stores, client in
             try stores.plan(#"[{"status": 200, "body": "It works!"}]"#)
             _ = try client.report("Kept")
-            try await eventually("it is paused") { try client.destination().reason == "not_found" }
+            try await eventually("the destination is paused") { try client.destination().reason == "not_found" }
             let destination = try client.destination()
             #expect(destination.ledger.pending == 1)
             #expect(destination.lastAnswer?.contains(": not a response from ") == true)
@@ -157,7 +157,7 @@ struct SelfHostedTests {
             let item = #"{\"create\": {\"status\": 403, \"error\": {\"type\": \"cluster_block_exception\"}}}"#
             try stores.plan(#"[{"status": 200, "body": "{\"errors\": true, \"items\": [\#(item)]}"}]"#)
             let ids = try client.report("Kept")
-            try await eventually("it is paused") { try client.destination().reason == "forbidden" }
+            try await eventually("the destination is paused") { try client.destination().reason == "forbidden" }
             #expect(try client.destination().lastAnswer == "200: 403 cluster_block_exception")
             #expect(try client.destination().advice?.contains("Index=") == true)
             #expect(try client.destination().ledger.pending == 1)
@@ -200,7 +200,7 @@ struct SelfHostedTests {
         }
     }
 
-    @Test("A reply that repeats a request does not reveal it in the log or status")
+    @Test("If a reply repeats a part of the request, that part is neither in the log nor in the status")
     func echo() async throws {
         try await with {
             "[OTLP]\nURL=http://127.0.0.1:\($0.port)"
@@ -209,7 +209,7 @@ struct SelfHostedTests {
             let body = "No such path for \(secret), try another"
             try stores.plan("[{\"status\": 404, \"body\": \"\(body)\"}]")
             _ = try client.report([IssueRecord(message: "Broken", source: SourceLocation(fileID: secret, line: 1))])
-            try await eventually("it is paused") { try client.destination().state == .paused }
+            try await eventually("the destination is paused") { try client.destination().state == .paused }
             let answer = try #require(try client.destination().lastAnswer)
             #expect(answer.hasPrefix("404 from 127.0.0.1:") && !answer.contains("path"))
             #expect(!daemon.log.contains(secret))
@@ -260,7 +260,7 @@ struct SelfHostedTests {
             func ledgers() throws -> [String: Ledger] {
                 Dictionary(uniqueKeysWithValues: try client.status().destinations.map { ($0.name, $0.ledger) })
             }
-            try await eventually("two of them have it") {
+            try await eventually("two destinations have the records") {
                 let ledgers = try ledgers()
                 return ledgers["elasticsearch"]?.delivered == 30 && ledgers["collector"]?.delivered == 30
             }
@@ -269,7 +269,7 @@ struct SelfHostedTests {
             try listener.up()
             try daemon.start()
             let again = try RawClient(path: daemon.socket)
-            try await eventually("the third has it, too") {
+            try await eventually("the third destination has the records, too") {
                 try again.status().destinations.allSatisfy { $0.ledger.pending == 0 && $0.ledger.balances }
             }
             #expect(listener.compare(with: ids).isMet)

@@ -2,7 +2,7 @@ import IssueTestSupport
 import Synchronization
 import UnixIO
 
-/// Threads that each do the same, and their results.
+/// Threads that each run the same function, and their results.
 final class Senders: Sendable {
     private let ended: Monitor<[Result<Int, any Error>]>
     private let count: Int
@@ -21,7 +21,7 @@ final class Senders: Sendable {
 
     struct Unfinished: Error {}
 
-    /// The replies of all senders, in the order in which they ended.
+    /// Returns the results of all senders, in the order in which they ended.
     func results(within time: Duration = testTimeout) throws -> [Int] {
         let results = ended.wait(deadline: MonotonicClock.now.advanced(by: time)) { [count] in
             $0.count == count ? $0 : nil

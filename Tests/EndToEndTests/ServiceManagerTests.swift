@@ -8,7 +8,7 @@ import UnixIO
 struct ServiceManagerTests {
     private static let activator = TestBinaries.tool("/usr/bin/systemd-socket-activate", "/bin/systemd-socket-activate")
 
-    @Test("It is notified when the daemon is ready, reloads and stops")
+    @Test("The service manager is notified when the daemon is ready, reloads or stops")
     func notifications() async throws {
         try await DaemonFixture.with { daemon in
             // The fixture waits for READY, and for RELOADING and READY again.
@@ -22,7 +22,7 @@ struct ServiceManagerTests {
         }
     }
 
-    @Test("Watchdog notifications are more frequent than required")
+    @Test("The daemon sends watchdog notifications repeatedly")
     func watchdog() async throws {
         var configuration = DaemonConfiguration()
         configuration.environment["WATCHDOG_USEC"] = "600000"
@@ -31,7 +31,7 @@ struct ServiceManagerTests {
         }
     }
 
-    @Test("The watchdog does not end the daemon while a reload waits for a file or a directory service")
+    @Test("The daemon sends watchdog notifications while a reload waits for a file")
     func slowReload() async throws {
         var configuration = DaemonConfiguration()
         configuration.environment["WATCHDOG_USEC"] = "600000"
@@ -41,7 +41,7 @@ struct ServiceManagerTests {
             try Process.run(URL(filePath: "/usr/bin/mkfifo"), arguments: [pipe]).waitUntilExit()
             daemon.process?.signal(SIGHUP)
             try daemon.waits(for: "RELOADING=1")
-            // More than the watchdog's time.
+            // These take longer than the watchdog's time.
             for _ in 1...6 { try daemon.waits(for: "WATCHDOG=1", within: .seconds(5)) }
             #expect(try RawClient(path: daemon.socket).report("During the reload").count == 1)
             let states = { daemon.notifications.lines.filter { $0 == "READY=1" || $0 == "RELOADING=1" } }

@@ -42,7 +42,7 @@ struct StoreEnvironmentTests {
                 try await second.logs("another daemon has the database open")
                 #expect(try RawClient(path: first.socket).report("To the first again").count == 1)
                 #expect(try first.terminate() == .exit(0))
-                try await eventually("the second has it") {
+                try await eventually("the second daemon has the database") {
                     (try? RawClient(path: second.socket).report("To the second"))?.count == 1
                 }
                 let messages = try RawClient(path: second.socket).allRecords().map(\.record.message)
@@ -51,12 +51,14 @@ struct StoreEnvironmentTests {
         }
     }
 
-    @Test("Removing the database is detected with the next report, and reports with a receipt are stored")
+    @Test("If the database is removed, the loss becomes a fault, and later reports with a receipt are stored")
     func removed() async throws {
         try await DaemonFixture.with { daemon in
             _ = try RawClient(path: daemon.socket).report("Before")
             for ending in ["", "-wal", "-shm"] { try FileManager.default.removeItem(atPath: daemon.database + ending) }
-            try await eventually("it is stored") { (try? RawClient(path: daemon.socket).report("After"))?.count == 1 }
+            try await eventually("the report is stored") {
+                (try? RawClient(path: daemon.socket).report("After"))?.count == 1
+            }
             try await daemon.logs("Database was removed or replaced")
             let faults = try RawClient(path: daemon.socket).status().store.faults
             #expect(faults.count == 1 && faults[0].contains("are lost, although they had receipts"))
@@ -67,14 +69,16 @@ struct StoreEnvironmentTests {
     }
 
     @Test(
-        "If the WAL is removed or replaced, reports with a receipt are stored",
+        "If the WAL is removed or replaced, no report with a receipt is lost",
         arguments: [false, true])
     func walRemoved(isReplaced: Bool) async throws {
         try await DaemonFixture.with { daemon in
             #expect(try RawClient(path: daemon.socket).report("Before").count == 1)
             try FileManager.default.removeItem(atPath: daemon.database + "-wal")
             if isReplaced { try Data().write(to: URL(filePath: daemon.database + "-wal")) }
-            try await eventually("it is stored") { (try? RawClient(path: daemon.socket).report("After"))?.count == 1 }
+            try await eventually("the report is stored") {
+                (try? RawClient(path: daemon.socket).report("After"))?.count == 1
+            }
             try await daemon.logs("copied=\"all of it\"")
             try daemon.kill()
             try daemon.start()
@@ -83,7 +87,7 @@ struct StoreEnvironmentTests {
         }
     }
 
-    @Test("If the WAL is removed while nothing is reported, it is copied within seconds, and queries are answered")
+    @Test("If the WAL is removed, its records are copied into the database even without a report, and can be read")
     func walRemovedWhileIdle() async throws {
         try await DaemonFixture.with { daemon in
             #expect(try RawClient(path: daemon.socket).report("Before").count == 1)
@@ -116,7 +120,7 @@ struct StoreEnvironmentTests {
     }
 
     @Test(
-        "A full disk is a fault, also right after a start, which ends without another report when there is space again",
+        "A full disk is a fault, even right after a start; the fault ends without another report once there is space",
         .enabled(if: getuid() == 0))
     func spaceAgain() async throws {
         _ = try await DaemonFixture.withSmallDisk("40m", "[Store]\nKeepFree=0") { daemon in

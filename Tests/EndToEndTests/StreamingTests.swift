@@ -38,15 +38,15 @@ struct StreamingTests {
     func unconfirmed() async throws {
         try await with { daemon, folder, client in
             var ids = try client.report("One", "Two “é”", "Three\nlines")
-            try await eventually("they are there") { try lines(folder).count == 3 }
-            try await eventually("they have a fate") { try client.destination().ledger.unconfirmed == 3 }
+            try await eventually("the lines are there") { try lines(folder).count == 3 }
+            try await eventually("the records have a fate") { try client.destination().ledger.unconfirmed == 3 }
             #expect(try client.show(ids[0]).fates.map(\.outcome) == [.unconfirmed])
             // The listener closes the connection, and later records use a new one.
             try folder.write("", to: "hang-up")
             ids += try client.report("Four")
-            try await eventually("it hung up") { folder.text(of: "lines").contains("Four") }
+            try await eventually("the fourth line is there") { folder.text(of: "lines").contains("Four") }
             ids += try client.report("Five")
-            try await eventually("it is there") { try lines(folder).contains { $0["message"] == "Five" } }
+            try await eventually("the fifth line is there") { try lines(folder).contains { $0["message"] == "Five" } }
             #expect(try Set(lines(folder).compactMap { $0["event_id"]?.asString }) == Set(ids))
             #expect(try lines(folder).allSatisfy { $0["token"]?.asString == DaemonConfiguration.token })
             try await eventually("all records have a fate") { try client.destination().ledger.unconfirmed == 5 }
@@ -58,11 +58,11 @@ struct StreamingTests {
         }
     }
 
-    @Test("Nothing is sent to a listener with an untrusted certificate, and the reason is clear")
+    @Test("Nothing is sent to a listener with an untrusted certificate, and the status says why")
     func failsClosed() async throws {
         try await with(ca: false) { _, folder, client in
             _ = try client.report("Secret")
-            try await eventually("it is not trusted") { try client.destination().reason == "tls" }
+            try await eventually("the certificate is not trusted") { try client.destination().reason == "tls" }
             #expect(try client.destination().lastAnswer?.contains("unknown authority") == true)
             #expect(folder.text(of: "lines").isEmpty)
             #expect(try client.destination().ledger.pending == 1)

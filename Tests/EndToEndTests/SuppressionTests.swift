@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Suppression of frequent issues", .daemonLog)
 struct SuppressionTests {
-    @Test("The burst of 1,000 records is sent, and summaries count all others")
+    @Test("Of 1,000 records of one issue, only the burst is sent, and summaries count all others")
     func burst() async throws {
         let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
         defer { listener.stop() }

@@ -33,7 +33,7 @@ struct TLSFaultTests {
     }
 
     @Test(
-        "Nothing is sent over untrusted TLS, the reason is clear, and everything arrives once when TLS is trusted",
+        "Without trusted TLS, nothing is sent, and the status says why; once it is trusted, each record arrives once",
         arguments: [
             ("tls_unknown_ca", "tls", "was issued by an unknown authority"),
             ("tls_expired", "tls", "has expired"),
@@ -91,7 +91,7 @@ struct TLSFaultTests {
             #expect(listener.requests.isEmpty)
             #expect(try client.destination().ledger.pending == 1)
             try front.set("")
-            try await eventually("it has arrived") {
+            try await eventually("the record has arrived") {
                 try client.destination().ledger.delivered == 1
             }
             #expect(listener.compare(with: ids).isMet)
@@ -109,7 +109,7 @@ struct TLSFaultTests {
             #expect(front.isFlooding)
             #expect(try client.destination().reason == "no_answer")
             try front.set("")
-            try await eventually("it has arrived") {
+            try await eventually("the record has arrived") {
                 try client.destination().ledger.delivered == 1
             }
             #expect(listener.compare(with: ids).isMet)

@@ -20,7 +20,7 @@ final class TLSFront {
     var port: String { folder.text(of: "port") }
     var caFile: String { folder["ca.pem"] }
 
-    /// The fault of each connection from now on; empty for none.
+    /// Sets the fault of each connection from now on; empty for none.
     func set(_ fault: String) throws {
         try folder.write(fault, to: "fault")
     }

@@ -18,7 +18,7 @@ struct ThirdPartyClientTests {
     }
 
     @Test(
-        "The Python package varlink introspects, reports, pages, streams and gets proper errors",
+        "The Python package varlink introspects, reports, pages, streams and gets the documented errors",
         .enabled(if: TestBinaries.python != nil, "scripts/dependencies test installs the package varlink"))
     func varlinkForPython() async throws {
         let python = try #require(TestBinaries.python)
@@ -28,7 +28,7 @@ struct ThirdPartyClientTests {
             let ran = try run(python, [script, daemon.socket, file], daemon)
             #expect(ran.end == .exit(0), "\(ran.output)\n\(ran.errors)")
             #expect(ran.output.hasSuffix("all is well\n"))
-            // The daemon's state matches the program's output.
+            // The program has reported twelve records.
             try await eventually("the status has the records") {
                 try RawClient(path: daemon.socket).status().received == 12
             }
@@ -87,7 +87,7 @@ struct ThirdPartyClientTests {
             try daemon.launch()
             #expect(try process.end() == .exit(0), "\(process.output)")
             let records = try RawClient(path: daemon.socket).allRecords().map(\.record)
-            // The oldest one has made room.
+            // The handler keeps three records while there is no daemon, so it has dropped the oldest one.
             #expect(
                 records.map(\.message).sorted() == [
                     "Cannot count", "Order 1 of ann failed", "Order 2 of ann failed", "Order 3 of ann failed",

@@ -10,7 +10,7 @@ struct TokenSecrecyTests {
     /// The token, its encoded form, and its beginning, which would reveal a truncated one.
     private static let forms = [marked, "mArKeD%2Btoken%2Fwith%3Dsigns", "mArKeD%2btoken%2fwith%3dsigns", "mArKeD"]
 
-    @Test("It is in no log, reply, status, file or process list, whatever the listener does")
+    @Test("The token is in no log, reply, status, database or process list, whatever the listener does")
     func nowhere() async throws {
         let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
         defer { listener.stop() }
@@ -64,7 +64,7 @@ struct TokenSecrecyTests {
         }
     }
 
-    @Test("It is in no core file, because the daemon dumps no core")
+    @Test("The token is in no core file, because the daemon dumps no core")
     func noCore() async throws {
         let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
         defer { listener.stop() }
@@ -76,7 +76,7 @@ struct TokenSecrecyTests {
                 through: ["/bin/sh", "-c", "cd \"$1\" && shift && ulimit -c unlimited && exec \"$@\"", "sh", folder])
             try daemon.waitUntilReady()
             _ = try RawClient(path: daemon.socket).report("Something to send with the token")
-            try await eventually("it was sent") { !listener.requests.isEmpty }
+            try await eventually("the record was sent") { !listener.requests.isEmpty }
             kill(daemon.pid, SIGABRT)
             #expect(try daemon.end() == .signal(SIGABRT))
             #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == [])

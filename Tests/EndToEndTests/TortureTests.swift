@@ -4,7 +4,7 @@ import Testing
 import Torture
 import UnixIO
 
-/// The short form; `scripts/torture` is the long one.
+/// The short form of the torture test; `scripts/torture` runs the long one.
 @Suite("Fault injection in the daemon", .daemonLog)
 struct TortureTests {
     /// Runs a fault campaign with a fixed seed.
@@ -39,7 +39,7 @@ struct TortureTests {
             for (index, name) in points.enumerated() {
                 let point = name.split(separator: " ", maxSplits: 1).last.map { String($0) }
                 guard let point, wanted.contains(point) else { continue }
-                // Retention runs at random times, so this point may not be reached.
+                // Retention runs at random times, so its points are not reached in every attempt.
                 for _ in 1...3 {
                     try tortureRun.kill(at: index + 1, name)
                     if !tortureRun.table.unreached.contains("SIGKILL \(name)") { break }
@@ -59,7 +59,7 @@ struct TortureTests {
         }
     }
 
-    @Test("It continues and starts despite failing file system calls")
+    @Test("The daemon continues and starts despite failing file system calls")
     func failingCalls() async throws {
         try await besiege { tortureRun in
             for number in [1, 3, 10] {
@@ -103,7 +103,7 @@ struct TortureTests {
         }
     }
 
-    @Test("Deliberate changes to its store, with kills meanwhile, never make it assign an id twice")
+    @Test("No id is assigned twice after a restore, a purge or a repair, with kills meanwhile")
     func maintenance() async throws {
         try await besiege { tortureRun in
             try tortureRun.goBackToBackup()
@@ -131,7 +131,7 @@ struct TortureTests {
         }
     }
 
-    @Test("It starts and stores reports whatever file replaces its database")
+    @Test("The daemon starts and stores reports, however the files of its store were damaged")
     func damage() async throws {
         _ = try await DamageRun.all()
     }

@@ -11,11 +11,11 @@ struct UpgradeTests {
     private static let kept = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Fixtures")
 
     private static func forwarding(to listener: FakeLogz, _ text: String = "") -> DaemonConfiguration {
-        // The files become older than any default.
+        // In some years, the records in the files will be older than the default of `MaxAge=`.
         .forwarding(to: listener, "ConnectTimeout=1s\n[Store]\nMaxAge=36500d\n\(text)")
     }
 
-    /// The number of records that make.py reports for one version only.
+    /// Returns the number of records that make.py reports only for version 13 and later ones.
     private static func merged(in version: Int) -> Int { version >= 13 ? 2 : 0 }
 
     /// Puts the database of a version in the place of the daemon's own.
@@ -70,7 +70,7 @@ struct UpgradeTests {
             let ledger = try client.destination().ledger
             let count = 31 + Self.merged(in: version)
             #expect(ledger.received == Int64(count) && ledger.balances)
-            // Limits hold some back that were not in a batch yet.
+            // Limits hold back some of the records that were not in a batch yet.
             #expect(ledger.delivered + ledger.withheld + ledger.summarised == Int64(count))
             #expect(ledger.delivered >= 5)
             try daemon.restart()
@@ -104,7 +104,8 @@ struct UpgradeTests {
         }
     }
 
-    @Test("After an upgrade, pending notifications are sent, and silences are in effect", arguments: [14, 15, 16])
+    @Test(
+        "After an upgrade, pending notifications are sent, and listed silences are unchanged", arguments: [14, 15, 16])
     func notifications(version: Int) async throws {
         let receiver = try WebhookReceiver()
         let text = "[Store]\nMaxAge=36500d\n[Notify oncall]\nURL=\(receiver.url)\nDelay=0"
@@ -118,7 +119,7 @@ struct UpgradeTests {
             let kinds = Set(receiver.messages.flatMap { $0["kinds"]?.asArray ?? [] }.compactMap(\.asString))
             #expect(kinds == (version >= 15 ? ["new", "critical", "escalated"] : ["new", "critical"]))
             let silences = try client.call(.listSilences, JSONValue.object([]), returning: SilencesReply.self).silences
-            // It has ended a year after the file was made.
+            // The silence ends a year after the file was made, and is no longer listed then.
             #expect(silences.allSatisfy { $0.reason == "migration" && $0.apps == ["import"] })
         }
     }
@@ -156,7 +157,7 @@ struct UpgradeTests {
             for call in calls.split(separator: "\n") {
                 let call = try JSONSerialization.jsonObject(with: Data(call.utf8)) as? [String: Any]
                 let method = try #require(call?["method"] as? String)
-                // The ids in it are those of another database, and the end of the silence is in the past some day.
+                // Their ids are those of another database, and one day the end of the silence will be in the past.
                 if ["SetState", "MergeGroups", "AddSilence"].contains(where: method.hasSuffix) { continue }
                 let parameters = try JSONSerialization.data(withJSONObject: call?["parameters"] ?? [:])
                 try client.begin(method, String(decoding: parameters, as: UTF8.self))
@@ -186,7 +187,9 @@ struct UpgradeTests {
                 environment: ["ISSUED_SOCKET": daemon.socket])
             #expect(try next.end() == .exit(0))
             let client = try RawClient(path: daemon.socket)
-            try await eventually("it is stored") { try client.allRecords().map(\.record.message) == ["Backup failed"] }
+            try await eventually("the call is stored") {
+                try client.allRecords().map(\.record.message) == ["Backup failed"]
+            }
             #expect(try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasSuffix(".call") } == [])
         }
     }

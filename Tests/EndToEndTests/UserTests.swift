@@ -43,7 +43,7 @@ struct UserTests {
         }
     }
 
-    @Test("The owner and operators can set an issue's state; to others it does not exist")
+    @Test("The owner and operators can set an issue's state; to others, the issue does not exist")
     func states() async throws {
         try await DaemonFixture.with { daemon in
             let first = try OtherUser.client(Self.first, of: daemon)
@@ -61,7 +61,7 @@ struct UserTests {
         }
     }
 
-    @Test("Users declare deployments of their own applications, operators those of any, and reused ids none")
+    @Test("Users declare deployments of their own applications, operators those of any, and the user nobody none")
     func deployments() async throws {
         try await DaemonFixture.with { daemon in
             let first = try OtherUser.client(Self.first, of: daemon)
@@ -95,7 +95,7 @@ struct UserTests {
         }
     }
 
-    @Test("The owner and operators can correct the grouping; to others the issues do not exist")
+    @Test("The owner and operators can correct the grouping; to others, the issues do not exist")
     func corrections() async throws {
         try await DaemonFixture.with { daemon in
             let first = try OtherUser.client(Self.first, of: daemon)
@@ -130,7 +130,7 @@ struct UserTests {
 
     @Test("A reader sees other users' issues but can set the state only of their own")
     func readers() async throws {
-        // In Debian's group of that name, which has the same id as the user.
+        // The user bin, whose group on Debian has the same name and id.
         let reader: UInt32 = 2
         try await DaemonFixture.with("[Access]\nReaders=bin") { daemon in
             let client = try OtherUser.client(reader, of: daemon)
@@ -185,7 +185,7 @@ struct UserTests {
         }
     }
 
-    @Test("A producer's numbers belong to its user")
+    @Test("If another user uses a producer's id and numbers, their records are not duplicates")
     func producers() async throws {
         try await DaemonFixture.with { daemon in
             let producer = "019aa3c5-0000-7000-8000-000000000003"

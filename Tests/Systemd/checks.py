@@ -150,7 +150,7 @@ def activation():
 
 
 def confinement():
-    """It runs as its own user, without capabilities, under the system call filter, with limits"""
+    """The daemon runs as its own user, without capabilities, under the system call filter, with limits"""
     with open(f"/proc/{main_pid()}/status") as file:
         status = dict(line.rstrip("\n").split(":\t", 1) for line in file if ":\t" in line)
     expect(status["Uid"].split()[1] == run("id", "-u", "issued").strip(), f"its uid is {status['Uid']}")
@@ -221,7 +221,7 @@ def identity():
 
 
 def reload():
-    """A reload is in effect when systemctl returns, and one with an error changes nothing"""
+    """A reload is in effect when systemctl returns, and a reload with an error changes nothing"""
     pid = main_pid()
     expect("Report of anna" not in messages("boris"), "boris sees all records before the change")
     for _ in range(5):
@@ -259,7 +259,8 @@ def journal():
         "the daemon's entry is not found")
 
 
-# Does what Notifications.md says about the programs of Command=, and writes down what works.
+# A program for Command=. It tries what such a program can and can't do according to Notifications.md, and writes the
+# results to a file.
 PAGE = r"""#!/usr/bin/python3
 import json, mmap, os, socket, subprocess, sys, urllib.request
 
@@ -314,7 +315,7 @@ http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), Hook).serve_forever()
 
 
 def notifications():
-    """A webhook and a program get notifications, and the program can do what the page says, and no more"""
+    """A webhook and a program get notifications; the program can do what Notifications.md says, and no more"""
     write("/usr/local/bin/page", PAGE.replace("CONTROL", str(CONTROL)).replace("STATE", STATE), 0o755)
     write("/usr/local/bin/hook", HOOK, 0o755)
     write("/root/secret", "x", 0o600)
@@ -361,7 +362,7 @@ def repair():
     """Records of a damaged database are recovered"""
     before = len(messages())
     run("systemctl", "stop", "issued.service", "issued.socket")
-    # Without its first page, the file can't be identified.
+    # Without its header, the file can't be identified.
     size = os.path.getsize(f"{STATE}/issues.db")
     with open(f"{STATE}/issues.db", "r+b") as file:
         file.write(os.urandom(4096))
@@ -406,7 +407,7 @@ def watchdog():
 
 
 def stop():
-    """With a backlog and a destination that does not respond, it stops in time and continues later"""
+    """With a backlog and a destination that does not respond, the daemon stops in time and continues later"""
     control("/plan", "POST", [{"match": {}, "times": "forever", "fault": "read_silent"}])
     held = 5_000
     ids = report("--app", "backlog", text="".join(f"Waits for the destination {number}\n" for number in range(held)))
@@ -425,7 +426,7 @@ def stop():
 
 
 def clean():
-    """No unit failed, and the daemon was never denied an operation"""
+    """No unit of issued failed, and the daemon was never denied an operation"""
     failed = run("systemctl", "--failed", "--plain", "--no-legend")
     expect("issued" not in failed, failed)
     said = run("journalctl", "--unit=issued")
@@ -439,7 +440,7 @@ def clean():
 SOURCE = f"{HERE}/source"
 PROGRAMS = {"issued": "/usr/local/sbin", "issuectl": "/usr/local/bin", "issued-sql": "/usr/local/libexec/issued"}
 CREDENTIAL = "/etc/credstore/logzio-token"
-# The page shows paths of the package, where they differ.
+# The page shows the package's path, which differs from that of scripts/install.
 UNIT = {"/usr/lib/systemd/system/issued.service": "/usr/local/lib/systemd/system/issued.service"}
 
 
@@ -513,7 +514,7 @@ def test_the_destinations(run_examples):
 def metrics(run_examples):
     restart()
     os.makedirs("/var/lib/prometheus/node-exporter", exist_ok=True)
-    # systemd-report is part of systemd 260. Otherwise its request is made below.
+    # systemd-report is part of systemd 260. The request that it makes is made below in any case.
     run_examples(skipped=() if shutil.which("systemd-report") else ("systemd-report",))
     expect(property_of("ActiveState", "issued-metrics.timer") == "active", "the timer does not run")
     with socket.socket(socket.AF_UNIX) as asked:

@@ -2,8 +2,8 @@
 
 An example is a command after "$ " or "# ", and the lines that follow are its output. Sections with a command for root
 other than issuectl are run here or by Tests/Package/checks, all others by Tests/EndToEndTests. The rules of comparison
-are those of OperationsPage.swift there: numbers, units, times, ids and white space may differ, "…" matches any text, and
-a line of "…" alone any lines.
+are those of OperationsPage.swift there: numbers, units, times, ids and white space may differ, "…" matches any text,
+and a line of "…" alone any lines.
 """
 
 import os
@@ -96,7 +96,7 @@ def printed_by(command, example, text, folder):
 
 
 def run(examples, text="", here=None, folder="/root", skipped=()):
-    """Runs examples in order and compares what they print.
+    """Runs examples in order and compares what they print with the page.
 
     `text` is the standard input of each, `here` maps texts of the page to those of this host, and commands whose first
     word is in `skipped` are not run.

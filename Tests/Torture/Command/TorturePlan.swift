@@ -1,6 +1,6 @@
 import UnixIO
 
-/// The order of faults, cycle by cycle: each named point once per cycle, the others once or several times, shuffled.
+/// The faults of each cycle, in random order: a kill at each named point, and each other fault once or several times.
 struct TorturePlan {
     typealias Step = (TortureRun) throws -> Void
 
@@ -16,7 +16,7 @@ struct TorturePlan {
     private var nextCall = 1
     private var nextCallAtStart = 1
 
-    // A start makes fewer calls. Later ones fail under load.
+    // The highest number of a call that fails. A start makes fewer calls than a run under load.
     private static let callsAtStart = 240
     private static let callsUnderLoad = 400
     private static let errors = [("EIO", Errno.inputOutput), ("ENOSPC", Errno.deviceFull)]
@@ -58,7 +58,7 @@ struct TorturePlan {
         return steps.filter { only.isEmpty || $0.name.contains(only) }.shuffled(using: &generator).map(\.step)
     }
 
-    /// A few calls, different ones each time, alone or with the following ones.
+    /// Returns faults of a few calls, different ones each time, alone or with the following calls.
     private mutating func failingCalls() -> [NamedStep] {
         var steps: [NamedStep] = []
         for (name, error) in Self.errors {
@@ -78,7 +78,8 @@ struct TorturePlan {
         return steps
     }
 
-    /// Every call in turn, under load and at the start. A start makes fewer calls, so its turns may end earlier.
+    /// Returns faults of every call in turn, under load and at the start. A start makes fewer calls, so that its turns
+    /// may end earlier.
     private func eachCall() -> [NamedStep] {
         var steps: [NamedStep] = []
         for (name, error) in Self.errors {

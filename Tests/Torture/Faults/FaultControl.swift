@@ -1,7 +1,7 @@
 import Foundation
 package import UnixIO
 
-/// The requests to a daemon with the fault library, and what it has seen. The file format is in
+/// The file through which the fault library in a daemon gets requests and returns its counters. Its format is in
 /// `Tests/Faults/faults.h`.
 package final class FaultControl {
     private enum Field: Int {
@@ -40,7 +40,7 @@ package final class FaultControl {
 
     // MARK: Requests
 
-    /// Sends a signal at the nth pass of a point from now on.
+    /// Requests a signal at the nth pass of a point from now on.
     package func signal(_ signal: Int32, at point: Int, pass: Int) throws {
         try set(.point, 0)
         try set(.signal, Int64(signal))

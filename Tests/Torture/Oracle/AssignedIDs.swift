@@ -1,6 +1,6 @@
 /// The record of each id that a receipt has ever contained, whether or not the record still exists.
 struct AssignedIDs {
-    /// Keyed by the code of the store, then by row: a reporter and a record's number, packed.
+    /// A reporter and a record's number, packed in one integer, by store code and then by row.
     private var owners: [Substring: [Int64]] = [:]
 
     /// Stores an id. Returns `true` if it was assigned to another record before.

@@ -57,7 +57,7 @@ extension Inspection {
         }
         lastRange = range.id
         lastClosedRow = range.last
-        // Retention has started on it, and its posting lists change with its rows.
+        // If the range lacks rows, retention has started on it, and its posting lists change with its rows.
         guard range.records == range.last - range.first + 1 else { return }
 
         let statement = try Statement("SELECT series, ids FROM postings WHERE range = ?1", on: connection)

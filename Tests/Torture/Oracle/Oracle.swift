@@ -181,7 +181,7 @@ package final class Oracle: Sendable {
         state.withLock { $0.overlooked.append(rows) }
     }
 
-    /// Returns the first call of each reporter whose records may still be stored. All earlier calls are decided.
+    /// Returns, for each reporter, the first call whose records may be stored later. All earlier calls are decided.
     func ends() -> [Int] {
         state.withLock { state in
             state.memories.map { memory in
@@ -274,7 +274,7 @@ package final class Oracle: Sendable {
             state.overlooked = []
             for reporter in state.memories.indices {
                 for number in state.memories[reporter].found.indices { state.memories[reporter].found[number] = 0 }
-                // The acknowledged records are in the store that was moved aside.
+                // The acknowledged records were in the earlier store, which was removed or moved aside.
                 state.memories[reporter].firstOpen = state.memories[reporter].calls.count
             }
         }

@@ -1,7 +1,7 @@
 import IssueProtocol
 import SQLiteKit
 
-/// A record of the log, read without the code that wrote it: see `ScannedBlock`.
+/// A record of the record log, read without the code that wrote it: see `ScannedBlock`.
 struct ScannedRow {
     let id: Int64
     let series: Int64
@@ -20,7 +20,7 @@ struct ScannedRow {
         count = row.int64(3)
         metadata = row.optionalText(6)
         let details = row.optionalText(7).flatMap { try? JSONValue(json: $0) } ?? .null
-        // Records of an overflow series, or from a database that was moved aside, have them one level deeper.
+        // Records of an overflow series, or from a database that was moved aside, have the context one level deeper.
         context = IssueContext(details["more"] ?? details)
         let template = template(series) ?? []
         switch row.text(5) {

@@ -8,9 +8,9 @@ struct Phase {
     }
 
     var activity = Activity.settling
-    /// The number of the settling, which distinguishes it from earlier ones.
+    /// The number of times that the reporters were told to settle. Distinguishes the current time from earlier ones.
     var number = 0
-    /// Whether ranges must be filled.
+    /// Whether the reporters must fill ranges.
     var fillsRanges = false
     /// The number of reporters that have settled.
     var settled = 0

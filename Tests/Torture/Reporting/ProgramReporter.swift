@@ -4,8 +4,8 @@ import UnixIO
 
 /// A reporter that runs one program after the other. Each program reports through the client library and ends.
 ///
-/// An id that a program received is a receipt like any other. Records without one are in a file of the library when the
-/// program ends, or on their way there. They must be in the store once a later program has sent the files.
+/// An id that a program received is a receipt like any other. Records without one are in a spill file when the program
+/// ends, or on their way to the daemon. They must be in the store once a later program has sent the spill files.
 struct ProgramReporter {
     private static let name = "client-under-test"
 
@@ -46,7 +46,7 @@ struct ProgramReporter {
                 pool.phase.withLock { if $0.number == phase.1 { $0.settled += 1 } }
                 pool.phase.broadcast()
             case .settling:
-                // It sends what earlier programs have left, and one record of its own.
+                // This program sends what earlier ones have left, and one record of its own.
                 runProgram(count: 1, pause: 0, timeout: 5000)
             case .reporting:
                 runProgram(

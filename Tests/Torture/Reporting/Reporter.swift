@@ -116,7 +116,7 @@ struct Reporter {
         }
         let isFull = open.count >= style.pipelined || !begins || isHeld
         if open.contains(where: \.isSent) {
-            // Otherwise it takes the replies that have arrived, and sends the next call.
+            // If another call can be sent, the reporter takes only a reply that has already arrived.
             try receive(client, within: isFull ? Self.timeout : .zero)
         } else if isHeld {
             isHeld = false
@@ -132,7 +132,7 @@ struct Reporter {
         let (call, first) = pool.oracle.began(number, count: count) { _ in
             oneIn.map { generator.next() % $0 == 0 } ?? false
         }
-        // The same numbers as stored in the oracle.
+        // The same random numbers as above, so the same records are bad for the oracle.
         let texts = (first..<first + count).map { record -> String in
             if let oneIn, self.generator.next() % oneIn == 0 {
                 return payload.badRecord(reporter: number, number: record)

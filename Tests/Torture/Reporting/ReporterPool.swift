@@ -95,7 +95,7 @@ final class ReporterPool: Sendable {
 
     // MARK: Waiting
 
-    /// Waits until there is another instruction than to settle with this number.
+    /// Waits until the instruction is no longer to settle with this number.
     func waitForWork(after number: Int) {
         _ = phase.wait { phase -> Bool? in
             if case .settling = phase.activity, phase.number == number { return nil }

@@ -48,7 +48,8 @@ package enum DamageRun {
         return row
     }
 
-    /// Root may read everything. If this process is root, the daemon therefore runs as another user.
+    /// Starts the daemon while it may not read its state directory. Root may read everything, so if this process is
+    /// root, the daemon runs as another user.
     private static func runUnreadableFolder(_ daemon: DaemonFixture) throws -> TortureTable.Row {
         var row = TortureTable.Row()
         try report(1, daemon, &row)
@@ -80,7 +81,7 @@ package enum DamageRun {
         return row
     }
 
-    /// Reports some records, retrying as needed, and reads each of them back.
+    /// Reports some records, retrying as needed, and reads the first and the last ten of them back.
     private static func report(_ call: Int, _ daemon: DaemonFixture, _ row: inout TortureTable.Row) throws {
         let producer = "019aa3c5-0000-7000-8000-00000000abcd"
         let records = (1...200).map { number in

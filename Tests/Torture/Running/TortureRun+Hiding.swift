@@ -21,8 +21,9 @@ extension TortureRun {
         }
     }
 
-    /// Deletes a row before the oracle has read it, if retention has already changed its range. Returns the
-    /// contradiction that the oracle finds. The run cannot be continued afterwards.
+    /// Deletes a row, and returns the contradiction that the oracle finds. A row of the open range has been read by the
+    /// oracle before, and a row of a range that retention has thinned out has not. The run cannot be continued
+    /// afterwards.
     package func hideRow(_ row: DeletedRow) throws -> String {
         let hidden = try rowAfterExit(row, by: MonotonicClock.now.advanced(by: .seconds(300)))
         try DatabaseFile(daemon.database, writable: true).hideRecord(hidden)
@@ -36,7 +37,7 @@ extension TortureRun {
 
     /// Sends reports until such a row exists, stops the daemon, and returns the row's id.
     private func rowAfterExit(_ row: DeletedRow, by deadline: KernelInstant) throws -> Int64 {
-        // A block keeps at least one record.
+        // A block must keep at least one record, so it must have several.
         let block = "SELECT first_id FROM blocks WHERE records > 1 AND \(row.isInBlock) LIMIT 1"
         pool.report(fillingRanges: row == .ofThinnedRange)
         while try daemon.file.rows(block, columns: 1).isEmpty {

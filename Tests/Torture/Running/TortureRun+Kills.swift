@@ -17,7 +17,8 @@ extension TortureRun {
     private func trigger(of point: String) -> Trigger {
         let name = point.drop { $0 != " " }.dropFirst()
         if name.hasPrefix("migration") { return .freshStore }
-        // Under load, retention often removes the records of a range and keeps its lists, and uses free pages again.
+        // Under load, these points are seldom passed: retention often removes the records of a range but keeps its
+        // lists, and free pages are used again.
         if ["forget: postings", "forget: ranges", "shrink"].contains(name) { return .shrinkingStore }
         if name.hasPrefix("range") || name.hasPrefix("forget") { return .fillingRanges }
         if name == "open" || name == "commit of something else" { return .start }
@@ -41,7 +42,7 @@ extension TortureRun {
         }
     }
 
-    /// Arms a point and triggers it. The daemon has ended afterwards in any case.
+    /// Arms a point and triggers it. Returns `true` if the daemon was killed there. It has ended in any case.
     private func reach(_ point: Int, _ trigger: Trigger) throws -> Bool {
         var pass = 1
         switch trigger {
@@ -114,7 +115,7 @@ extension TortureRun {
         try round("SIGTERM and start") {
             load(for: 50...300)
             guard try daemon.terminate() == .exit(0) else {
-                throw GuaranteeViolation(description: "It did not end with status 0.")
+                throw GuaranteeViolation(description: "The daemon did not exit with 0.")
             }
             try daemon.start()
             return true

@@ -56,7 +56,7 @@ extension TortureRun {
         }
     }
 
-    /// Moves a store aside and imports it into the new one. The daemon is killed in the meantime.
+    /// Moves a store aside and imports it into the new one. The daemon is killed several times in the meantime.
     package func repair() throws {
         let original = daemon.configuration
         try round("Set aside, and repaired") {
@@ -66,7 +66,7 @@ extension TortureRun {
             let old = try daemon.file.rows("SELECT count(*) FROM records", columns: 1)
             try DatabaseFile(daemon.database, writable: true).execute("PRAGMA user_version = 9999")
             try forgetStore()
-            // None of its records may be removed before they were read.
+            // No record may be removed before the oracle has read it.
             var large = original
             large.text.replace(/MaxSize=\w+/, with: "MaxSize=1G")
             try daemon.configure(large)

@@ -5,10 +5,11 @@ import UnixIO
 extension TortureRun {
     /// When the power is cut.
     package enum Cut: String, CaseIterable, Sendable {
-        /// Before a sync, or between writes.
+        /// Before a sync.
         case sync
+        /// Before a write.
         case write
-        /// At any call, including those of the start.
+        /// Before a call of any kind, including those of the start.
         case all
         /// Not at a call but at any moment, including the shutdown. All unsynced data is lost then.
         case moment

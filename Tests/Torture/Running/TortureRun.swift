@@ -204,7 +204,7 @@ package final class TortureRun {
         while try client.destination().ledger.pending > 0 {
             guard MonotonicClock.now < deadline else {
                 throw GuaranteeViolation(
-                    description: "The destination is well, and records are pending: \(try client.destination())")
+                    description: "The destination works, but records are pending: \(try client.destination())")
             }
             try client.begin(.flush, FlushParameters(timeout: .seconds(5)))
             _ = try client.reply()
