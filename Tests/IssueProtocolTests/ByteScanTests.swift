@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Vector scans")
 struct ByteScanTests {
-    /// Byte sequences of many lengths that contain some matching bytes, with ranges that begin and end anywhere.
+    /// Calls `body` with byte sequences of many lengths that contain some matching bytes, each with a random range.
     private static func forEachPart(_ body: ([UInt8], Range<Int>) -> Void) {
         var generator = SeededGenerator(seed: 7)
         for length in 0..<150 {

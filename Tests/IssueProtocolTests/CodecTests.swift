@@ -3,7 +3,7 @@ import Testing
 
 @Suite("JSON codecs")
 struct CodecTests {
-    @Test("A value survives writing and reading, with all members and with the required ones")
+    @Test("A value survives writing and reading, with all members or only the required ones")
     func roundTrips() throws {
         try check(IssueRecord.full)
         try check(IssueRecord(message: ""))
@@ -35,7 +35,7 @@ struct CodecTests {
         try check(Samples.minimalStatus)
     }
 
-    @Test("Parameters and replies survive writing and reading, with all members and with the required ones")
+    @Test("Parameters and replies survive writing and reading, with all members or only the required ones")
     func methods() throws {
         try check(ReportParameters(records: [.full, IssueRecord(message: "m")], producer: "p", sequence: 4711))
         try check(ReportParameters(records: []))

@@ -54,13 +54,13 @@ struct CollectorErrorTests {
         }
     }
 
-    @Test("A reply without an error has none")
+    @Test("A reply without an error is not read as an error")
     func none() {
         #expect(CollectorError(VarlinkReply()) == nil)
     }
 
     @Test(
-        "Invalid parameters are refused with the reason",
+        "An invalid parameter is refused with its name, an invalid filter with the field and the reason",
         arguments: [
             (#"{"limit":"ten"}"#, CollectorError.invalidParameter("limit")),
             (#"{"limit":0}"#, .invalidParameter("limit")),

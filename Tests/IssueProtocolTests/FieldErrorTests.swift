@@ -46,7 +46,7 @@ struct FieldErrorTests {
         #expect(try IssueRecord(json: nulls) == IssueRecord(message: "m"))
     }
 
-    @Test("A missing member of a reply is named")
+    @Test("An error about a missing member of a reply names the member")
     func required() throws {
         for (key, value) in try JSONValue(json: Samples.minimalGroup.json).asObject?.map({ ($0.key, $0.value) }) ?? [] {
             let bare = try JSONValue(json: Samples.minimalGroup.json).with(key, .null)

@@ -69,7 +69,7 @@ struct FrameDecoderTests {
         }
     }
 
-    @Test("Many messages in one chunk and a long one after them are decoded")
+    @Test("Short and long messages are decoded, whether a chunk has many messages or a message takes many chunks")
     func mixture() throws {
         var chance = SeededGenerator(seed: 7)
         var messages: [String] = []
@@ -84,7 +84,7 @@ struct FrameDecoderTests {
         }
     }
 
-    @Test("Memory is released only while no bytes are buffered")
+    @Test("Releasing memory loses no buffered bytes, and decoding continues afterwards")
     func release() throws {
         var decoder = FrameDecoder(limit: 100)
         decoder.receive([65, 66])
@@ -166,7 +166,7 @@ struct FrameDecoderTests {
     }
 
     @Test(
-        "An escaped half of a surrogate pair is replaced, and nothing else",
+        "An escaped surrogate without its other half is replaced, and nothing else",
         arguments: [
             (#"\udcff"#, #"\ufffd"#), (#"a\uD800b"#, #"a\ufffdb"#), (#"\ud83d\ude00"#, nil), (#"\uFFFD\ue000"#, nil),
             (#"\ud83d\ud83d\ude00"#, #"\ufffd\ud83d\ude00"#), (#"\ude00\ud83d"#, #"\ufffd\ufffd"#),

@@ -73,7 +73,7 @@ struct TimestampTests {
     }
 
     @Test(
-        "Any other form is rejected",
+        "A text that is not an RFC 3339 time, or is outside the years 0 to 9999, is rejected",
         arguments: [
             "", "now", "1970", "1970-01-01", "1970-01-01T00:00Z", "1970-01-01T00:00:00", "1970-01-01T00:00:00.Z",
             "1970-01-01T00:00:00ZZ", " 1970-01-01T00:00:00Z", "1970-01-01T00:00:00Z ", "1970-1-1T00:00:00Z",

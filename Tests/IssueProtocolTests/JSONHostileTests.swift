@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Hostile JSON")
 struct JSONHostileTests {
-    /// A text, and the reason for a difference between our result and Foundation's.
+    /// A text, whether it must be accepted, and the reason for a difference between our result and Foundation's.
     struct Case: CustomTestStringConvertible, Sendable {
         var bytes: [UInt8]
         var isTaken: Bool
@@ -25,7 +25,8 @@ struct JSONHostileTests {
     static let cases: [Case] = structure + numbers + strings + encoding
 
     @Test(
-        "Texts are accepted as in RFC 8259, and by Foundation except for known differences", arguments: cases
+        "Texts are accepted or rejected as in RFC 8259 and, except for known differences, as by Foundation",
+        arguments: cases
     )
     func verdict(_ hostile: Case) {
         let ours = try? JSONValue(json: hostile.bytes)

@@ -29,7 +29,7 @@ struct JSONKeyLiteralTests {
     }
 
     @Test(
-        "A literal is not skipped if another key or another spelling follows",
+        "A literal is not skipped if another key, another spelling or too few bytes follow",
         arguments: [
             #"{"codes":7,"other":"and more"}"#, #"{"cod":7,"other":"and more"}"#, #"{ "code":7,"other":"and more"}"#,
             #"{"code" :7,"other":"and more"}"#, #"{"c\u006fde":7,"other":"and more"}"#, #"{"code":7}"#, "{}", "{",
@@ -44,7 +44,7 @@ struct JSONKeyLiteralTests {
         #expect(try !passes("code", in: #"{"line":1"code":7,"other":"and more"}"#, after: 1))
     }
 
-    @Test("A skipped literal counts as a key, and is not skipped beyond the maximum")
+    @Test("A skipped literal counts as a key, and no literal is skipped beyond the maximum number of keys")
     func counts() throws {
         let bytes = Array(#"{"code":7,"code":7,"other":"and more"}"#.utf8)
         var scanner = JSONScanner(bytes.span, maximumKeys: 1)

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("JSONKey")
 struct JSONKeyTests {
-    @Test("Two keys of at most 16 bytes are equal if their texts are equal, at any position")
+    @Test("Two keys of at most 16 bytes are equal if and only if their texts are, wherever they are in a message")
     func equality() {
         var chance = SeededGenerator(seed: 1)
         for length in 0...20 {

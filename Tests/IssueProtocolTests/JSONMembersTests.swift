@@ -11,7 +11,7 @@ struct JSONMembersTests {
                 == #"{"id":"a","note":"n","weight":2,"labels":["x"],"width":3,"height":4}"#)
     }
 
-    @Test("Absent members and null have their initial values")
+    @Test("Members that are absent or null have their initial values")
     func absence() throws {
         let least = Parcel(id: "a")
         #expect(try Parcel(json: #"{"id":"a"}"#) == least)
@@ -29,7 +29,7 @@ struct JSONMembersTests {
                 == parcel)
     }
 
-    @Test("Unknown members of a filter and of a purge are refused, unless they are null")
+    @Test("Unknown members of a filter, purge, repair or requeue are refused, unless they are null")
     func closed() throws {
         #expect(try IssueFilter(json: #"{"until":null,"later":null,"apps":["a"]}"#) == IssueFilter(apps: ["a"]))
         for json in [#"{"app":"a"}"#, #"{"apps":["a"],"app":"a"}"#, #"{"app":"a","apps":["a"]}"#] {

@@ -5,7 +5,7 @@ import Testing
 struct JSONValueTests {
     static let value: JSONValue = ["a": 1, "b": "two", "c": [nil, true, 2.5], "d": ["e": nil]]
 
-    @Test("The parts of a value can be accessed")
+    @Test("Members, elements and scalars of a value can be read; they are nil if missing or of another type")
     func access() throws {
         #expect(Self.value["a"]?.asInteger == 1)
         #expect(Self.value["a"]?.asDouble == 1)

@@ -68,7 +68,7 @@ struct VarlinkMessageTests {
         }
     }
 
-    @Test("A member of the wrong type is named")
+    @Test("An error about a member of the wrong type names the member")
     func types() {
         for (text, field) in [
             (#"{"method":1}"#, "method"), (#"{"method":null}"#, "method"), (#"{}"#, "method"),
@@ -104,7 +104,7 @@ struct VarlinkMessageTests {
         }
     }
 
-    @Test("The envelope locates the method and the parameters at any depth of the parameters")
+    @Test("The envelope locates the method and the parameters, however deeply the parameters are nested")
     func envelope() throws {
         let deep = #"{"a":"# + String(repeating: "[", count: 500) + String(repeating: "]", count: 500) + "}"
         for parameters in [#"{"a":1}"#, "{ }", deep] {

@@ -157,7 +157,7 @@ struct StoreQueriesTests {
     }
 
     @Test(
-        "A statement that is not allowed or invalid is refused with a hint",
+        "A statement that is invalid or not allowed is refused with a hint",
         arguments: [
             ("DELETE FROM copies", "only SELECT"), ("PRAGMA wal_checkpoint", "only SELECT"), ("BEGIN", "only SELECT"),
             ("SELECT * FROM recrods", "no such table: recrods (for the tables: issuectl sql 'PRAGMA table_list')"),
@@ -172,7 +172,7 @@ struct StoreQueriesTests {
         }
     }
 
-    @Test("A file that is missing or not a database of this version is refused with its name")
+    @Test("A file that is missing, foreign or of a newer version is refused with its name")
     func otherFiles() throws {
         try withStore { path, writer in
             let missing = failure { try StoreQueries(path: "\(path).missing") }
@@ -220,7 +220,8 @@ struct StoreQueriesTests {
     }
 
     @Test(
-        "A link in place of the WAL or its index is refused, and its target is not made", arguments: ["-wal", "-shm"])
+        "A link in place of the WAL or its index is refused, and its target is not created",
+        arguments: ["-wal", "-shm"])
     func linkedCompanions(suffix: String) throws {
         try withStore { path, writer in
             try writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")

@@ -3,8 +3,9 @@ import UnixIO
 
 /// The real daemon with its own folder, configuration, socket and database.
 ///
-/// Unless the test starts it, it is ready when the test gets it. It is killed when the test ends in any way. In a test
-/// with the trait `daemonLog`, a failure contains what the daemon wrote to standard error.
+/// Unless the test starts the daemon itself, the daemon is ready when the test gets the fixture. It is killed when the
+/// test ends in any way. In a test with the trait `daemonLog`, a failure contains what the daemon wrote to standard
+/// error.
 package final class DaemonFixture {
     /// A test failure together with the daemon's log.
     package struct Failure: Error, CustomStringConvertible {

@@ -128,7 +128,7 @@ package struct ScannedBlock {
         var details = 0..<0
     }
 
-    /// Decompresses the text, and returns where it has those of each record.
+    /// Decompresses the text, and returns where the texts of each record are in it.
     private mutating func places() throws(Invalid) -> [Place] {
         if let size = textSize {
             text = try Self.decompressed(text, size)

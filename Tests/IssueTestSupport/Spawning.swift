@@ -7,7 +7,9 @@ import UnixIO
 /// Foundation's `Process` detects the end of a program by a descriptor that other children may inherit, and then never
 /// notices it. It also leaves signals blocked.
 enum Spawning {
-    /// - Parameter streams: Its standard input, output and error.
+    /// Starts a program in a process group of its own, and returns its process id.
+    ///
+    /// - Parameter streams: The program's standard input, output and error.
     static func start(
         _ program: String, _ arguments: [String], environment: [String: String], streams: [CInt]
     ) throws -> Int32 {

@@ -30,10 +30,11 @@ extension Socket {
         return listener
     }
 
-    /// Listens on a free port that stays free while it is closed, so that a server can be stopped and started again.
+    /// Listens on a free port that stays free while the listener is closed, so that a server can be stopped and started
+    /// again.
     ///
     /// Linux gives the ports from 32768 on to connections and to listeners without a port of their own (ip(7),
-    /// `ip_local_port_range`). Such a port could be taken while it is closed.
+    /// `ip_local_port_range`). Such a port could be taken while its listener is closed.
     ///
     /// - Parameter range: Ports below 32768. Servers of another kind must use another range.
     package static func listenLoopback(portIn range: Range<UInt16>) throws(Errno) -> FileDescriptor {

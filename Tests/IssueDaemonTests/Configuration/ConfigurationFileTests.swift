@@ -13,7 +13,7 @@ struct ConfigurationFileTests {
         file(text).sections.flatMap { section in section.assignments.map { "\($0.line) \($0.key)=\($0.value)" } }
     }
 
-    @Test("Sections contain keys; blanks around values, comments and empty lines are ignored")
+    @Test("Sections contain keys; comments, empty lines and blanks around keys and values are ignored")
     func sections() {
         let file = file("\u{FEFF}# one\n\n[Socket]\nPath = /run/a b \r\n  ; two\nMode=\n\n[LogzIO second]\nURL=a=b\n")
 

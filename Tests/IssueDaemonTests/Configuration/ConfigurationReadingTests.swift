@@ -167,7 +167,7 @@ struct ConfigurationReadingTests {
                 == ["issued.conf:2:", "issued.conf.d/a.conf:3:", "issued.conf.d/b.conf:2:"])
     }
 
-    @Test("A file that is named must exist, and is read only with its own drop-ins")
+    @Test("A file that --config names must exist, and is read with its own drop-ins only")
     func named() throws {
         let folder = try ConfigurationFolder()
         try folder.write("[Store]\nMaxAge=9d\n", to: "issued.conf")
@@ -183,7 +183,7 @@ struct ConfigurationReadingTests {
         }
     }
 
-    @Test("Sections for one application are distinguished by user, and a later file changes the same section")
+    @Test("Sections for one application are distinguished by their user, and a drop-in changes the section of its user")
     func applications() throws {
         let folder = try ConfigurationFolder()
         try folder.write("[Limits shop]\nUser=7\nGroupBurst=9\n", to: "issued.conf.d/a.conf")
@@ -203,7 +203,7 @@ struct ConfigurationReadingTests {
         #expect(problems == ["issued.conf:2: [Limits shop] has no key GlobalBurst=; expected it in [Limits]."])
     }
 
-    @Test("The maximum age of an application belongs to retention, with its user")
+    @Test("In [Limits NAME], MaxAge= sets the maximum age of the application's records, for the user of the section")
     func applicationAges() throws {
         let folder = try ConfigurationFolder()
         let configuration = try folder.load(
@@ -222,7 +222,7 @@ struct ConfigurationReadingTests {
     }
 
     @Test(
-        "A token in place of a key, a section or a value is not quoted",
+        "Of a token in place of a key, a section or a value, only the first four characters are quoted",
         arguments: ["%=x", "Region=%", "[%]"])
     func misplacedToken(line: String) throws {
         let token = "oCwtIBkXaJhHbTkJkSdRYqPPfBZwRkvD"

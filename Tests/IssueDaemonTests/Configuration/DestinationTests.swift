@@ -135,7 +135,7 @@ struct DestinationTests {
     }
 
     @Test(
-        "A token that is not 32 letters is a warning for Logz.io itself, and never repeated",
+        "A token for Logz.io itself that is not 32 letters causes a warning, which does not contain the token",
         arguments: [
             (String(repeating: "aZ", count: 16), "Region=eu", false), ("NeverToBeSeen", "Region=eu", true),
             (String(repeating: "a", count: 31) + "0", "URL=https://listener.logz.io:8071", true),

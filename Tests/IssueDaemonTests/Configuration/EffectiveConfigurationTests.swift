@@ -9,7 +9,7 @@ import UnixIO
 struct EffectiveConfigurationTests {
     private let source = ConfigurationSource.default
 
-    /// Decides which configuration a daemon uses that starts with `text`.
+    /// Returns the configuration that a daemon uses when it starts with `text` or, if `running` is not nil, reloads.
     private func decide(
         _ text: String, lastValid: String? = nil, running: String? = nil, in folder: borrowing ConfigurationFolder
     ) throws -> EffectiveConfiguration {
@@ -36,7 +36,7 @@ struct EffectiveConfigurationTests {
         #expect(found.configuration.destinations.map(\.name) == ["logzio"])
         #expect(found.problems.map(\.scope) == [.credential("logzio")])
         #expect(found.adviceByDestination["logzio"]?.contains("issued.conf:3: [LogzIO] has no shipping token") == true)
-        // The state of the destination shows it, and is updated when the file appears.
+        // The state of the destination shows that the credential is missing, and is updated when the file appears.
         #expect(found.faults.isEmpty)
     }
 
@@ -84,7 +84,7 @@ struct EffectiveConfigurationTests {
     }
 
     @Test(
-        "Any other error leads to the last valid configuration",
+        "An error that is not confined to one destination or notifier leads to the last valid configuration",
         arguments: [
             "[Store]\nMaxSize=plenty\n", "[Nonsense]\n", "[Store\nMaxAge=1d\n", "nonsense\n", "[Log]\nLevle=info\n",
             "[Socket]\nMaxRecordSize=2M\n", "[Limits shop]\nGroupBurst=x\n", "[Access]\nReaders=no-such-group-here\n",
@@ -159,7 +159,7 @@ struct EffectiveConfigurationTests {
         #expect(try decide(lines, in: folder).configuration.socket.mode == 0o666)
     }
 
-    @Test("An error elsewhere does not change which user ids belong to containers")
+    @Test("With an error elsewhere, ContainerUsers=no applies only if the last valid configuration has it, too")
     func containerUsers() throws {
         let folder = try ConfigurationFolder()
         let lines = "[Access]\nContainerUsers=no\n"
@@ -190,7 +190,7 @@ struct EffectiveConfigurationTests {
         #expect(retention.applicationAges.isEmpty)
     }
 
-    @Test("A daemon with --config never uses the default database because it can't read which one is meant")
+    @Test("A daemon with --config does not use the default database if errors hide which one is meant")
     func namedFile() throws {
         let folder = try ConfigurationFolder()
         let file = ConfigurationSource.file("\(folder.path)/typo.conf")
@@ -211,7 +211,7 @@ struct EffectiveConfigurationTests {
             #expect(effective.configuration.store.path == standard, "\(text)")
             #expect(effective.separateStore == nil)
         }
-        // The state directory of a service is its own.
+        // No other daemon uses the state directory of a service.
         try folder.write("[Store\n", to: "typo.conf")
         let service = folder.environment(userID: 0, ["STATE_DIRECTORY": "\(folder.path)/state"])
         #expect(EffectiveConfiguration(file, in: service).separateStore == nil)

@@ -23,7 +23,7 @@ struct ManualTests {
     }
 
     @Test(
-        "Every key is in its section with its default, and in the manual page",
+        "Every key is in its section of the shipped file with its default, and in the manual page",
         arguments: ConfigurationSection.all.filter { !$0.isTarget })
     func complete(section: ConfigurationSection) throws {
         let text = ShippedFile.uncommented(try ShippedFile.text())
@@ -37,7 +37,7 @@ struct ManualTests {
         for key in section.keys(named: false) { #expect(page.contains("\n.B \(key.name)=\(key.defaultText)\n")) }
     }
 
-    @Test("The keys of destinations and notifiers are in the file with their defaults, and in the manual page")
+    @Test("The keys of destinations and notifiers are in the shipped file and the manual page, with their defaults")
     func destination() throws {
         let text = try ShippedFile.text()
         let page = try ShippedFile.manualPage()
@@ -62,7 +62,7 @@ struct ManualTests {
         }
     }
 
-    /// `Connection=` has no value of its own: it depends on `URL=`.
+    /// `Connection=` is left out, because its default depends on `URL=`.
     @Test("The defaults of a destination's keys are the initial values of its settings", arguments: DestinationKind.all)
     func destinationDefaults(kind: DestinationKind) {
         let settings = DestinationSettings(kind, limits: LimitSettings(), forward: ForwardSettings())
@@ -77,7 +77,7 @@ struct ManualTests {
         return line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
     }
 
-    @Test("The pages about the protocol and the limits have the defaults")
+    @Test("The pages about the protocol and the limits state the defaults")
     func pages() throws {
         let (socket, limits, forward) = (SocketSettings(), LimitSettings(), ForwardSettings())
         func number(_ count: Int) -> String {
@@ -115,7 +115,7 @@ struct ManualTests {
             rates == "with the defaults (`SendRate=\(RateText.text(forward.sendRate))`, `BacklogShare=\(share)%`)")
     }
 
-    @Test("The destination in the example works as soon as a region is set")
+    @Test("The destination in the example is valid as soon as a region is set")
     func example() throws {
         let folder = try ConfigurationFolder()
         try folder.write("token\n", to: "credentials/logzio-token")
@@ -134,7 +134,7 @@ struct ManualTests {
         #expect(configuration.destinations.first?.name == "logzio")
     }
 
-    @Test("Every truncation of the file is valid or reported with a line")
+    @Test("Every truncation of the shipped file is valid or reported with a line")
     func truncations() throws {
         let folder = try ConfigurationFolder()
         let text = ShippedFile.uncommented(try ShippedFile.text())

@@ -23,7 +23,7 @@ struct NotifierConfigurationTests {
         #expect(try load("[Notify]\nURL=https://hooks.example.com/x").notifiers.map(\.name) == ["webhook"])
     }
 
-    @Test("All keys are read, and the printed configuration has the same effect")
+    @Test("The keys of a notifier are read, and the printed configuration has the same effect")
     func everything() throws {
         let folder = try ConfigurationFolder()
         try folder.write("https://hooks.example.com/secret?x=1\n", to: "url", mode: 0o600)
@@ -124,7 +124,7 @@ struct NotifierConfigurationTests {
         }
     }
 
-    @Test("Command= names a program, and warns of one that does not exist and of keys without effect")
+    @Test("Command= names a program; one that does not exist causes a warning, and so does a key without effect")
     func command() throws {
         let found = try load("[Notify a]\nCommand=/bin/sh -c 'cat > /dev/null'")
         #expect(found.notifiers[0].settings.command?.arguments == ["/bin/sh", "-c", "cat > /dev/null"])
@@ -134,7 +134,7 @@ struct NotifierConfigurationTests {
         #expect(try load("[Notify a]\nCommand=/bin/true\nProxy=http://proxy:3128").warnings.count == 1)
     }
 
-    @Test("Command= warns of a program that other users can change")
+    @Test("A program in Command= that other users can change causes a warning")
     func commandRights() throws {
         let folder = try ConfigurationFolder()
         let script = try folder.write("#!/bin/sh\n", to: "bin/page", mode: 0o755)
@@ -150,7 +150,7 @@ struct NotifierConfigurationTests {
         try FileSystem.setMode(0o755, of: script)
         try FileSystem.setMode(0o777, of: bin)
         #expect(try warnings().first?.contains("every user can write to the folder \(bin) (mode 0777)") == true)
-        // Others can't replace the files of this user.
+        // In a folder with the sticky bit, others can't replace the files of this user.
         try FileSystem.setMode(0o1777, of: bin)
         #expect(try warnings() == [])
         guard getuid() == 0 else { return }
@@ -158,7 +158,7 @@ struct NotifierConfigurationTests {
         #expect(try warnings().first?.contains("it belongs to user 4242") == true)
     }
 
-    @Test("The online check of a notifier reaches its host or finds its program, and shows no secret")
+    @Test("A notifier's online check fails if its host is unreachable or its program is missing, and shows no secret")
     func online() throws {
         func check(_ lines: String) throws -> OnlineCheck {
             OnlineCheck([], try load("[Notify a]\n\(lines)").notifiers)
@@ -187,7 +187,7 @@ struct NotifierConfigurationTests {
         #expect(NotifierCommand(line)?.arguments == words)
     }
 
-    @Test("Escalated= sets the number of occurrences in a time, and needs the event escalated")
+    @Test("Escalated= sets a number of occurrences and a period, and has no effect if On= lacks escalated")
     func escalated() throws {
         func load(_ lines: String) throws -> Configuration { try self.load("[Notify a]\nURL=https://h/\n\(lines)") }
         #expect(try load("").notifiers[0].settings.escalation == nil)
@@ -223,7 +223,7 @@ struct NotifierConfigurationTests {
         #expect(effective.faults.map(\.kind) == [.notifier])
     }
 
-    @Test("An error of a notifier is a general fault if the last valid configuration lacks a destination of the files")
+    @Test("An error of a notifier is a general fault if a destination of the files is not used because of the error")
     func lacksDestination() throws {
         let folder = try ConfigurationFolder()
         func kinds(_ text: String) throws -> [StoreFaultKind] {

@@ -17,7 +17,7 @@ struct OriginTests {
         HostEnvironment(userID: 0, variables: [:], homeFolder: nil, systemFile: file)
     }
 
-    @Test("--print-config names file and line of each value, or that it is a default")
+    @Test("--print-config names the file and line of each value, or says that it is a default")
     func origins() throws {
         let folder = try ConfigurationFolder()
         let token = try folder.write("token", to: "token", mode: 0o600)

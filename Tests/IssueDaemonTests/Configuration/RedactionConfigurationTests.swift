@@ -20,7 +20,7 @@ struct RedactionConfigurationTests {
         #expect(settings.plainKeys == ["push_token"])
     }
 
-    @Test("A wrong action and a wrong name are errors")
+    @Test("An invalid action, an invalid name in a list and an unknown key are errors")
     func errors() throws {
         let folder = try ConfigurationFolder()
         let problems = folder.problems(of: "[Redaction]\nPassword=yes\nKeys=a,b\nPasswords=mask\n")

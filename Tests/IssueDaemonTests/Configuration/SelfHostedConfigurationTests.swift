@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Sections of self-hosted destinations")
 struct SelfHostedConfigurationTests {
-    @Test("By default they have no limits, use large batches, and share the times of [Forward]")
+    @Test("By default, self-hosted destinations have no limits, use large batches, and share the times of [Forward]")
     func defaults() throws {
         let folder = try ConfigurationFolder()
         let configuration = try folder.load(

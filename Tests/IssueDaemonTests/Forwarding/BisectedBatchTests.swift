@@ -61,7 +61,7 @@ struct BisectedBatchTests {
         return (requests.withLock { $0 }, ledger)
     }
 
-    @Test("A record that is erased meanwhile is neither sent again nor counted")
+    @Test("A record that is erased while its batch is in flight is neither sent again nor counted")
     func erased() throws {
         let (requests, ledger) = try forward { _ = try $0.erase([3, 12]) }
         #expect(requests[0].count == 16)
@@ -75,7 +75,7 @@ struct BisectedBatchTests {
     }
 
     @Test(
-        "If the rejected record is erased meanwhile, all others are delivered and there is no dead letter")
+        "If the rejected record is erased in flight, all others are delivered and there is no dead letter")
     func refusedErased() throws {
         let (requests, ledger) = try forward { _ = try $0.erase([10]) }
         #expect(!requests.dropFirst().flatMap(\.self).contains { $0 == Self.word || $0.isEmpty })
@@ -93,7 +93,7 @@ struct BisectedBatchTests {
         #expect(ledger.delivered == 1)
     }
 
-    @Test("A record that retention removes meanwhile stays expired, because it is unknown whether it arrived")
+    @Test("A record that retention removes in flight stays expired, because it is unknown whether it arrived")
     func retired() throws {
         let (requests, ledger) = try forward { writer in
             let range = RetentionSnapshot.ClosedRange(

@@ -78,7 +78,7 @@ struct ChangedDestinationTests {
     private static let busy = DeliveryResult(
         .again(.tooManyRequests, retryAfter: .seconds(3600)), ResponseSummary("429"))
 
-    @Test("A wait that a server has requested ends if the destination gets another URL, and not at a restart")
+    @Test("A wait that a server has requested ends if the destination gets another URL, but not at a restart")
     func requestedWait() throws {
         func isWaiting(_ reader: StoreReader, _ destination: DestinationRow) throws -> Bool {
             try reader.destination(destination.id)?.state.retryAt != nil
@@ -105,7 +105,7 @@ struct ChangedDestinationTests {
         }
     }
 
-    @Test("A pause is shown at once after a restart and after a reload, and not if the address has changed")
+    @Test("A pause is shown at once after a restart and after a reload, unless the address has changed")
     func pauseAcrossStarts() throws {
         func isPaused(_ reader: StoreReader, _ destination: DestinationRow) throws -> Bool {
             try reader.destination(destination.id)?.state.lastLoggedState == "paused: forbidden"

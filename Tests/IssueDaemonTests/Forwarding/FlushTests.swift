@@ -29,7 +29,7 @@ struct FlushTests {
         return completed.withLock { $0 }
     }
 
-    @Test("It is completed if the service stops before it has handled the request")
+    @Test("A flush is completed if the service stops before it has handled the request")
     func stopping() throws {
         #expect(try completions { $0.stop() } == 1)
     }

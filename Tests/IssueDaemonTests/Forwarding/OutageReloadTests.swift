@@ -20,7 +20,7 @@ struct OutageReloadTests {
                 let statusRegistry = StatusRegistry(path: path)
                 let destinations = Destinations()
                 var previous: Configuration?
-                /// Runs the destination until a request has failed, and returns the number of log lines.
+                /// Runs the destination until a request has failed. Returns the number of log lines about outages.
                 func run(_ options: String, port: Int = 1) throws -> Int {
                     let text = "[OTLP]\nURL=http://127.0.0.1:\(port)\nBacklog=all\n\(options)"
                     var configuration = try ConfigurationFolder().load(text)

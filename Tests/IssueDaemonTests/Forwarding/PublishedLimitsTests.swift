@@ -20,7 +20,7 @@ struct PublishedLimitsTests {
         }
     }
 
-    @Test("A group and an application that are gone leave the history, and the limits are not published again for them")
+    @Test("A group that no longer exists is removed from the history, and causes no further publication")
     func gone() throws {
         try ScanFixture.with(LimitSettings(), seed: 1) { fixture in
             try fixture.commit((0..<30).map { _ in IssueRecord(message: "Order failed") })

@@ -15,7 +15,7 @@ func keptLog() -> (Log, lines: () -> [String]) {
     )
 }
 
-/// A store with a destination, whose record log is scanned in portions, optionally by a new forwarding loop for each.
+/// A store with a destination, whose record log is scanned in portions, some of them by a new forwarding loop.
 final class ScanFixture {
     let path: String
     let writer: StoreWriter

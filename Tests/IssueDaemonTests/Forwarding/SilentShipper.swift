@@ -1,7 +1,7 @@
 import IssueCore
 import IssueProtocol
 
-/// A destination that nothing is sent to. A line is the id of its record.
+/// A destination that answers every request with `result` and sends nothing. A line is the id of its record.
 struct SilentShipper: Shipper, ~Copyable {
     /// The result of each request.
     var result = DeliveryResult(.accepted, ResponseSummary("200"))

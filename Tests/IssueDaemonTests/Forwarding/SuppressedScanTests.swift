@@ -60,7 +60,7 @@ struct SuppressedScanTests {
     }
 
     @Test(
-        "Records get the same decisions, counts and summaries in runs and one by one, even after crashes",
+        "Records get the same decisions, counts and summaries whether scanned in runs or singly, even after crashes",
         arguments: 0..<6 as Range<UInt64>)
     func same(seed: UInt64) throws {
         try ScanFixture.with(Self.tight, seed: seed) { fixture in

@@ -39,14 +39,15 @@ struct ConnectionIntakeTests {
         return intake.readCalls(with: &reader, upTo: room, maxQueryBytes: 1000, &counts)
     }
 
-    /// The replies that are ready, without their ends.
+    /// The replies that are ready, without the zero bytes that end them.
     private var replies: [String] {
         let bytes = intake.replies.unsent
         let all = bytes.indices.map { bytes[$0] }
         return all.split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// Returns the calls handed over, as texts of records and numbers.
+    /// Hands over the calls that were read. Returns for each its token, the metadata of its records, its number or `-`,
+    /// and how many of its records were rejected.
     private mutating func submitted() -> [String] {
         let process = ReportingProcess(
             connection: 2,
@@ -77,7 +78,7 @@ struct ConnectionIntakeTests {
                 intake = ConnectionIntake(messageBytes: 1 << 20)
                 for run in isTogether ? [messages] : messages.map({ [$0] }) {
                     guard case .noMessage = receive(run) else {
-                        Issue.record("All messages are read")
+                        Issue.record("Not all messages were read")
                         return
                     }
                 }
@@ -94,7 +95,7 @@ struct ConnectionIntakeTests {
         let query = #"{"method":"org.issued.Collector.Show","parameters":{"id":"\udc80"}}"#
         let messages = [Self.report(#"\udcff \ud83d\ude00"#, "b"), Self.unusual(#"\ud83d \\udc80"#), Self.report("c")]
         guard case .noMessage = receive(messages) else {
-            Issue.record("All reports are read")
+            Issue.record("Not all reports were read")
             return
         }
         #expect(counts.reports == 3 && counts.refusedRecords == 0)
@@ -105,13 +106,13 @@ struct ConnectionIntakeTests {
 
         intake = ConnectionIntake(messageBytes: 1 << 20)
         guard case .query(let message, let envelope) = receive([query]) else {
-            Issue.record("The query begins")
+            Issue.record("The query did not begin")
             return
         }
         #expect(intake.query(message, envelope).parameters == Array(#"{"id":"\ufffd"}"#.utf8))
     }
 
-    @Test("A report counts its bytes and the memory of its records until it is answered")
+    @Test("The size of a report and the memory of its records count against the user's limit until it is answered")
     mutating func weight() {
         let message = Self.report("a")
         _ = receive([message, Self.unusual("b")])
@@ -128,7 +129,7 @@ struct ConnectionIntakeTests {
         #expect(intake.state.openReports == 0)
     }
 
-    @Test("After a refused report, later numbers are refused until it comes again, and leave no record behind")
+    @Test("After a refused report, later numbers are refused until it is sent again, and their records are dropped")
     mutating func numberGate() {
         for later in [Self.report("b", sequence: 2), Self.unusual("b", sequence: 2)] {
             intake = ConnectionIntake(messageBytes: 1 << 20)
@@ -147,7 +148,7 @@ struct ConnectionIntakeTests {
         }
     }
 
-    @Test("A report refused by the writer refuses later numbers too")
+    @Test("If the writer refuses a report, reports with later numbers are refused, too")
     mutating func writerRefuses() {
         _ = receive([Self.report("a", sequence: 1)])
         #expect(submitted().count == 1)
@@ -158,7 +159,7 @@ struct ConnectionIntakeTests {
         #expect(counts.refusedRecords == 1)
     }
 
-    @Test("All records of a refused report are counted, and one if it can't be read")
+    @Test("A refused report counts as the number of its records, or as one record if it can't be read")
     mutating func refusedRecords() throws {
         _ = receive([Self.report("a", "b", sequence: 1)])
         var refusals: [Refusal] = []
@@ -196,7 +197,7 @@ struct ConnectionIntakeTests {
         #expect(replies.isEmpty)
         #expect(intake.silent.isEmpty)
         guard case .query = receive([Self.query]) else {
-            Issue.record("The query begins")
+            Issue.record("The query did not begin")
             return
         }
         let wasOpen = intake.finish(Array("reply\0".utf8))
@@ -208,7 +209,7 @@ struct ConnectionIntakeTests {
     @Test("A query waits for the reports before it, and the reports after it wait for the query")
     mutating func order() {
         guard case .held = receive([Self.report("a"), Self.query, Self.report("b"), Self.unusual("c")]) else {
-            Issue.record("The query waits")
+            Issue.record("The query did not wait")
             return
         }
         #expect(counts.reports == 1)
@@ -216,7 +217,7 @@ struct ConnectionIntakeTests {
         var readBuffer: [UInt8] = []
         intake.settle(&readBuffer)
         guard case .held = readCalls() else {
-            Issue.record("The query still waits")
+            Issue.record("The query did not continue to wait")
             return
         }
         #expect(submitted() == [#"0 {"a":1} - 0"#])
@@ -225,7 +226,7 @@ struct ConnectionIntakeTests {
             connection: 2, token: 0, receipts: .run(first: RecordID(store: 7, row: 1), count: 1))
         #expect(intake.answer([outcome], 0..<1, with: &receipts).action == .resume)
         guard case .query(let message, let envelope) = readCalls() else {
-            Issue.record("The query begins")
+            Issue.record("The query did not begin")
             return
         }
         let query = intake.query(message, envelope)
@@ -233,40 +234,40 @@ struct ConnectionIntakeTests {
         #expect(String(decoding: query.parameters, as: UTF8.self) == #"{"limit":3}"#)
         #expect(intake.state.queryToken == 1)
         guard case .held = readCalls() else {
-            Issue.record("The report waits")
+            Issue.record("The report did not wait")
             return
         }
         let wasOpen = intake.finish([])
         #expect(wasOpen)
         guard case .noMessage = readCalls() else {
-            Issue.record("The reports are read")
+            Issue.record("Not all reports were read")
             return
         }
         #expect(submitted() == [#"2 {"b":1} - 0"#, #"3 {"c":1} - 0"#])
         #expect(!intake.hasCalls)
     }
 
-    @Test("Reports begin until they exceed the room, and the rest follows later")
+    @Test("Reports are read until their size exceeds the room that is left; the others are read later")
     mutating func room() {
         let messages = (0..<3).map { Self.report("r\($0)") }
         guard case .limit = receive(messages, room: 0) else {
-            Issue.record("There is room for one report only")
+            Issue.record("Reading did not stop at the limit")
             return
         }
         #expect(counts.reports == 1)
         guard case .noMessage = readCalls() else {
-            Issue.record("The others are read")
+            Issue.record("The other reports were not read")
             return
         }
         #expect(submitted().count == 3)
     }
 
-    @Test("A message that is no call ends the connection, after the calls before it")
+    @Test("A message that is not a call ends the connection, after the replies to the calls before it")
     mutating func invalid() {
         for message in [#"{"method":7}"#, "nonsense", #"{"method":"org.issued.Collector.Report","parameters":{"x"#] {
             intake = ConnectionIntake(messageBytes: 1 << 20)
             guard case .invalid(let error) = receive([Self.report("a"), message]) else {
-                Issue.record("The message is no call")
+                Issue.record("The message was accepted as a call")
                 return
             }
             #expect(counts.reports == 1)
@@ -283,7 +284,7 @@ struct ConnectionIntakeTests {
         }
     }
 
-    @Test("Messages other than reports have a limit of their own, even before they are complete")
+    @Test("Messages other than reports have a size limit of their own, which applies even before they are complete")
     mutating func querySize() {
         func isTooLarge(_ error: CollectorError?) -> Bool { error == .tooLarge(limit: 1000) }
         let text = String(repeating: "x", count: 2000)
@@ -292,7 +293,7 @@ struct ConnectionIntakeTests {
                 #"{"method":"org.issued.Collector.List","parameters":{"a":"\#(text)"}}"#
             ])
         else {
-            Issue.record("The query is too large")
+            Issue.record("The query was accepted although it is too large")
             return
         }
         #expect(isTooLarge(error))
@@ -316,7 +317,7 @@ struct ConnectionIntakeTests {
         }
     }
 
-    @Test("The timeout of a message ends when it is complete, even if it may not begin yet")
+    @Test("The timeout for receiving a message ends when it is complete, even if its call may not begin yet")
     mutating func completesWhileThrottled() {
         let now = MonotonicInstant(sinceBoot: .seconds(1))
         let message = Array(Self.report("a").utf8)
@@ -333,7 +334,7 @@ struct ConnectionIntakeTests {
     @Test("Received calls that have not begun are dropped when the connection drains")
     mutating func drains() {
         guard case .query = receive([Self.query, Self.report("a")]) else {
-            Issue.record("The query begins")
+            Issue.record("The query did not begin")
             return
         }
         _ = readCalls()

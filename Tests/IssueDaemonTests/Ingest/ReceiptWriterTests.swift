@@ -14,7 +14,7 @@ struct ReceiptWriterTests {
         return try ReportReply(json: parameters.json).receipts
     }
 
-    @Test("Receipts contain the ids of the rows, regardless of earlier replies and of the number of calls")
+    @Test("Receipts contain the ids of the records, regardless of earlier replies and of how many calls were merged")
     func ids() throws {
         var writer = ReceiptWriter()
         let stores: [UInt64] = [0x0123_4567_89AB_CDE, 7]

@@ -17,7 +17,7 @@ struct RedactionTests {
 
     private let log = Log(level: .notice, form: .plain) { _ in }
 
-    @Test("The key of hashes is created once, and is readable only by the daemon")
+    @Test("The key for hashes is created once, when it is first needed, and only the daemon's user can read it")
     func key() throws {
         let folder = try ConfigurationFolder()
         let file = RedactionKeyFile(nextTo: "\(folder.path)/issues.db")
@@ -32,7 +32,7 @@ struct RedactionTests {
         #expect(second.text("mail ann@example.net") == text)
     }
 
-    @Test("With a damaged key, values are masked, and the file stays")
+    @Test("If the file with the key is damaged, values are masked instead of hashed, and the file is left unchanged")
     func damagedKey() throws {
         let folder = try ConfigurationFolder()
         let file = RedactionKeyFile(nextTo: "\(folder.path)/issues.db")
@@ -45,7 +45,7 @@ struct RedactionTests {
         #expect(try FileSystem.read(file.path, limit: 16) == [1, 2, 3])
     }
 
-    @Test("Values of a report that is read twice, or refused, are not counted twice")
+    @Test("The redacted values of a report that is read twice are counted once, and those of a refused report never")
     func counts() throws {
         var reader = ReportReader(limits: RecordLimits(), seed: 1, redactor: Redactor(RedactionSettings()))
         var batch = RecordBatch()

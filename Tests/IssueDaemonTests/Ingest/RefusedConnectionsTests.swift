@@ -11,7 +11,7 @@ struct RefusedConnectionsTests {
 
     /// Makes a connection and refuses it.
     ///
-    /// - Returns: The end of the client.
+    /// - Returns: The client's end of the connection.
     private func refuse(
         with refused: inout RefusedConnections, at time: MonotonicInstant = start
     ) throws -> FileDescriptor {
@@ -23,7 +23,7 @@ struct RefusedConnectionsTests {
         return client
     }
 
-    /// Returns what has been received, or nil if nothing has.
+    /// Returns what the client has received, or nil if it has received nothing.
     private func received(_ client: borrowing FileDescriptor) throws -> String? {
         guard try Readiness.wait(client, for: .read, timeout: .zero) else { return nil }
         var bytes: [UInt8] = []
@@ -47,7 +47,7 @@ struct RefusedConnectionsTests {
         #expect(refused.isEmpty)
     }
 
-    @Test("Without free descriptors for it, no connection waits, and the oldest is answered before others")
+    @Test("If too few descriptors are free for refused connections to wait, the oldest one is answered at once")
     func descriptors() throws {
         var none = RefusedConnections(maxConnections: 10, openFileLimit: 1000)
         let client = try refuse(with: &none)
@@ -63,7 +63,7 @@ struct RefusedConnectionsTests {
         #expect(try received(second)?.contains("Busy") == true)
     }
 
-    @Test("Many connections are answered in their order, each at its time")
+    @Test("Refused connections are answered in the order in which they were refused, each after the same delay")
     func order() throws {
         var refused = RefusedConnections(maxConnections: 300, openFileLimit: 16_384)
         for number in 0..<200 {
@@ -77,7 +77,7 @@ struct RefusedConnectionsTests {
         #expect(refused.isEmpty && refused.deadline == nil)
     }
 
-    @Test("Connections that were refused together are answered in portions")
+    @Test("Connections that were refused together are answered in portions, with a pause after each")
     func portions() throws {
         var refused = RefusedConnections(maxConnections: 300, openFileLimit: 16_384)
         for _ in 0..<40 { _ = try refuse(with: &refused) }

@@ -11,7 +11,7 @@ struct ReportReaderTests {
         Array(#"{"method":"org.issued.Collector.Report","parameters":\#(parameters)}"#.utf8)
     }
 
-    @Test("A record that is nested too deeply is rejected with the limit of a record on both paths")
+    @Test("A record that is nested too deeply is rejected with the limit for a record, however its report is read")
     func depth() throws {
         var limits = RecordLimits()
         limits.depth = 4
@@ -31,7 +31,7 @@ struct ReportReaderTests {
         #expect(fast?.call.rejected == call.rejected)
     }
 
-    @Test("If records occur twice, only the last ones are read")
+    @Test("If the key `records` occurs twice, only the records of the last one are read")
     func recordsTwice() throws {
         let parameters = #"{"records":[{"message":"a"},{"massage":"b"}],"records":[{"massage":"c"},{"message":"d"}]}"#
         var reader = ReportReader(limits: RecordLimits(), seed: 1)
@@ -47,7 +47,7 @@ struct ReportReaderTests {
         #expect(other.bytes.count == batch.bytes.count)
     }
 
-    @Test("Producer and sequence are read correctly, regardless of earlier calls")
+    @Test("The producer and sequence of a call are read the same, whatever calls were read before it")
     func numbering() throws {
         let (one, other) = ("6f1c8a52-0d3e-4a57-9c1b-2f60d1a7e834", "6f1c8a52-0d3e-4a57-9c1b-2f60d1a7e835")
         let tails = [
@@ -79,7 +79,7 @@ struct ReportReaderTests {
         }
     }
 
-    @Test("The keys of a record do not count for the rest of its call")
+    @Test("The keys of a record do not count towards the maximum number of keys in the rest of its call")
     func keys() throws {
         var limits = RecordLimits()
         limits.keys = 2
@@ -93,7 +93,7 @@ struct ReportReaderTests {
         }
     }
 
-    @Test("A report is read in one pass only if its parameters are an object")
+    @Test("A report is read in one pass only if it begins exactly as most clients write it")
     func beginning() {
         func hasDefaultStart(_ message: [UInt8]) -> Bool { ReportReader.hasDefaultStart(message.span) }
         let message = Self.message(#"{"records":[]}"#)

@@ -94,7 +94,7 @@ struct SocketLoopTests {
             let first = try connect()
             try first.sendAll(Self.twoQueries, timeout: .seconds(60))
             try wait(calls) { $0.queries.count == 1 }
-            // The thread of the socket is held, so these wait in the backlog until they have disconnected.
+            // The thread of the socket is held, so these clients wait in the listen queue until they have disconnected.
             for _ in 0..<100 { _ = try connect() }
             let last = try connect()
             try last.sendAll(Self.twoQueries, timeout: .seconds(60))
@@ -121,14 +121,14 @@ struct SocketLoopTests {
                 QueryAnswer(connection: first.connection, queryToken: first.queryToken, content: .reply([0])))
             calls.withLock { $0.isHeld = false }
             calls.broadcast()
-            // The second one gets no reply, so it must be withdrawn.
+            // The second query gets no reply, so it must be withdrawn.
             try wait(calls) { $0.withdrawn.contains(2) }
             let second = calls.withLock { $0.queries[1] }
             #expect(second.connection == first.connection && second.queryToken != first.queryToken)
         }
     }
 
-    @Test("Twenty thousand queries in a row, each answered without a query, get their replies")
+    @Test("Twenty thousand calls in a row that need no query thread all get their replies")
     func manyQueries() throws {
         try withSocket { _, calls, connect in
             let count = 20_000

@@ -74,7 +74,7 @@ struct JournalEventTests {
         _ = journal
     }
 
-    @Test("Message ids have the journal's format, and identifiers are words with an area in front")
+    @Test("Message ids have the journal's format, and identifiers are an area, a dot and words with hyphens")
     func numbers() {
         for event in LogEvent.all {
             let id = event.messageID

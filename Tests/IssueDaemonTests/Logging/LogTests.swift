@@ -44,7 +44,7 @@ struct LogTests {
             ])
     }
 
-    @Test("Fields below the level are not evaluated, and the level changes for all copies of a log")
+    @Test("The fields of a line below the level are not evaluated; the level changes for all copies of a log")
     func levels() {
         let (log, lines) = log(.notice, .plain)
         let copy = log

@@ -26,7 +26,7 @@ struct MessageCatalogTests {
         #expect(!MessageCatalog.text.contains("`") && !MessageCatalog.text.contains("]("))
     }
 
-    @Test("A message id follows from the identifier, and differs from all others")
+    @Test("By default, a message id follows from the identifier; only events of destinations share message ids")
     func ids() {
         #expect(MessageCatalog.messageID(of: "store.no-space") == LogEvent.storeNoSpace.messageID)
         let alone = LogEvent.all.filter { !$0.id.hasPrefix("destination.") }
@@ -35,7 +35,7 @@ struct MessageCatalogTests {
         #expect(LogEvent.storeNoSpace.messageID == "31a401a2a89bb48182f8640c63272aa9")
     }
 
-    @Test("Links become their text, and other brackets stay")
+    @Test("A link becomes its text and, if the text differs from it, its page; other brackets stay")
     func plain() {
         #expect(MessageCatalog.plain("See `a=` in [B](C.md#d), and `[Socket]`.") == "See a= in B (C.md), and [Socket].")
         #expect(MessageCatalog.plain("[RateLimits.md](RateLimits.md).") == "RateLimits.md.")

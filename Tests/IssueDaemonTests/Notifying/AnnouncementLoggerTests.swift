@@ -50,7 +50,7 @@ struct AnnouncementLoggerTests {
         #expect(lines.all.count == 1)
     }
 
-    @Test("The number of suppressed announcements is logged at the end, without those of a failed commit")
+    @Test("The number of suppressed announcements is logged when the logger stops, without those of a failed commit")
     func end() throws {
         let lines = LineCollector()
         let announcementLogger = announcementLogger(timeout: .seconds(3600), lines)

@@ -16,7 +16,8 @@ struct CommandNotifierTests {
         NotificationOutcome(try run(end).0, attempts: 1, age: .zero, retryFor: .seconds(60))
     }
 
-    @Test("The exit status 0 delivers a message, 75 and a kill repeat it, any other refuses it")
+    @Test(
+        "After exit status 0, a message is delivered; after 75 or a kill, it is sent again; otherwise, it is given up")
     func outcomes() throws {
         #expect(try outcome(.exit(0)) == .delivered)
         #expect(try outcome(.exit(75)) == .retry(after: .seconds(1), mayHaveArrived: false))

@@ -25,7 +25,7 @@ struct LimitMonitorTests {
         try #require(ReachedLimit(reason, account: AccountID(rawValue: account), user: 1000))
     }
 
-    @Test("A limit of an application whose name can't be read is reported without it")
+    @Test("If the name of an application can't be read, its limit is reported once, without the name")
     func unnamed() throws {
         try ScanFixture.with(LimitSettings(), seed: 1) { fixture in
             let events = Events()

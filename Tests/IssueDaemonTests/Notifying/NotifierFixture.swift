@@ -111,7 +111,7 @@ final class NotifierFixture {
         try DatabaseConnection(path: path, mode: .readWriteCreate, busyTimeout: .seconds(5)).execute(composedSQL: sql)
     }
 
-    /// Lets each statement of a kind fail, such as `INSERT ON notices`, until `repair()`.
+    /// Makes each statement of a kind fail, such as `INSERT ON notices`, until `repair()`.
     func fail(_ statement: String, when condition: String = "1") throws {
         try execute(
             "CREATE TRIGGER fault BEFORE \(statement) WHEN \(condition) BEGIN SELECT RAISE(ABORT, 'fault'); END")
@@ -128,7 +128,7 @@ final class NotifierFixture {
         try Data("\(status)".utf8).write(to: folder.appending(path: "status"), options: .atomic)
     }
 
-    /// Lets the program wait before it reads its message, until `releaseProgram()`.
+    /// Makes the program wait until `releaseProgram()` before it reads its message.
     func holdProgram() throws {
         try? FileManager.default.removeItem(at: folder.appending(path: "begun"))
         try Data().write(to: folder.appending(path: "held"))
@@ -149,7 +149,7 @@ final class NotifierFixture {
         }
     }
 
-    // MARK: What shows
+    // MARK: Status and log
 
     var status: NotifierStatus? { statusRegistry.statusWithoutStore(viewer: .everything).notifiers.first }
 

@@ -14,7 +14,7 @@ struct NotifierServiceTests {
         message["issues"]?.asArray?.compactMap { $0["title"]?.asString } ?? []
     }
 
-    @Test("An event that can't be stored is reported once when it can, and the log has one line about it")
+    @Test("An event that can't be stored is sent once as soon as it can be, and the log has one line about the failure")
     func unstoredEvent() throws {
         try NotifierFixture.with { fixture in
             try fixture.fail("INSERT ON notices")
@@ -44,7 +44,7 @@ struct NotifierServiceTests {
         }
     }
 
-    @Test("A message is not sent again before the attempt is stored")
+    @Test("A message is not sent again before the new attempt is stored")
     func unstoredAttempt() throws {
         try NotifierFixture.with { fixture in
             try fixture.fail("UPDATE OF attempts ON messages")
@@ -62,7 +62,7 @@ struct NotifierServiceTests {
         }
     }
 
-    @Test("If the result of an attempt can't be stored, the message is sent again, and says so")
+    @Test("If the result of an attempt can't be stored, the message is sent again, as a possible repetition")
     func unstoredResult() throws {
         try NotifierFixture.with { fixture in
             try fixture.fail("UPDATE ON messages", when: "NEW.settled_at IS NOT NULL")
@@ -95,7 +95,7 @@ struct NotifierServiceTests {
         }
     }
 
-    @Test("A message that is not stored is repeated until it is delivered, with one log line at each end")
+    @Test("Events that can't be stored are sent until they are delivered; the first and last attempt are logged")
     func repeatedFault() throws {
         try NotifierFixture.with { fixture in
             try fixture.fail("INSERT ON notices")
@@ -148,7 +148,7 @@ struct NotifierServiceTests {
         }
     }
 
-    @Test("Without its row in the store it ends, and sends nothing")
+    @Test("If the notifier's row in the store is missing, the notifier ends and sends nothing more")
     func missingRow() throws {
         try NotifierFixture.with { fixture in
             try fixture.report("Order failed")
@@ -161,7 +161,7 @@ struct NotifierServiceTests {
         }
     }
 
-    @Test("When the store is closed, it ends without an error")
+    @Test("When the store is closed, the notifier ends without an error")
     func closedStore() throws {
         try NotifierFixture.with { fixture in
             try fixture.report("Order failed")
@@ -177,7 +177,7 @@ struct NotifierServiceTests {
     }
 }
 
-@Suite("Notifiers over a reload")
+@Suite("Notifiers across a reload")
 struct NotifiersTests {
     private func texts(_ messages: [JSONValue]) -> [String] {
         messages.flatMap { message in
@@ -207,7 +207,7 @@ struct NotifiersTests {
         }
     }
 
-    @Test("Events are kept while the section of the only notifier has an error, until a reload without one")
+    @Test("While the section of the only notifier has an error, events are kept until a reload without that error")
     func misconfigured() throws {
         try NotifierFixture.with { fixture in
             let notifiers = Notifiers()
@@ -239,7 +239,7 @@ struct NotifiersTests {
         }
     }
 
-    @Test("If a section is removed while events wait, one line of the log has its name and their number")
+    @Test("If a notifier is removed while its events wait, one line of the log has its name and the number of events")
     func removed() throws {
         try NotifierFixture.with { fixture in
             let notifiers = Notifiers()
@@ -283,7 +283,7 @@ struct NotifiersTests {
         }
     }
 
-    @Test("If the thread of a notifier can't be started, the others run, and it gets its events after a later start")
+    @Test("If the thread of a notifier can't be started, the others run, and its events are sent after a later start")
     func threadFailure() throws {
         try NotifierFixture.with { fixture in
             let isFailing = Monitor(true)

@@ -8,7 +8,7 @@ import UnixIO
 @Suite("The command line of issued")
 struct DaemonOptionsTests {
     @Test(
-        "Valid command lines are accepted",
+        "The command line selects an action and the source of the configuration",
         arguments: [
             ([], DaemonOptions.Action.run, ConfigurationSource.default),
             (["--config", "a"], .run, .file("a")),
@@ -36,7 +36,7 @@ struct DaemonOptionsTests {
     }
 
     @Test(
-        "Invalid command lines are rejected",
+        "Unknown, repeated, incomplete and contradictory arguments are usage errors",
         arguments: [
             ["--config"], ["--config="], ["a"], ["--what"], ["--check", "a", "b"], ["--check", "a", "--config", "b"],
             ["--check", "--version"], ["--version=1"], ["--help=x"], ["--check="], ["-x"], ["--", "a"], [""],
@@ -49,7 +49,7 @@ struct DaemonOptionsTests {
     }
 
     private struct Decision: Equatable {
-        /// nil if the daemon runs.
+        /// The exit status; nil if the daemon runs.
         var code: Int32?
         var output: String
         var complaints: String
@@ -104,7 +104,7 @@ struct DaemonOptionsTests {
         #expect(warned.code == 0)
         #expect(
             warned.complaints.contains("\nWarning: \(doubtful):3: Destination elasticsearch: Index=Issues has capital"))
-        // The daemon itself starts despite them.
+        // The daemon itself starts despite the errors.
         #expect(decide(["--config", bad], in: environment).code == nil)
         let printed = decide(["--print-config", "--config", bad], in: environment)
         #expect(printed.code == 78)
@@ -143,7 +143,8 @@ struct DaemonOptionsTests {
         #expect(verdict() == "\(main) and 2 files in issued.conf.d: no errors\n")
     }
 
-    @Test("A check tells which credential only root can read", .enabled(if: getuid() != 0))
+    @Test(
+        "A check names each credential that it can't check because only root can read it", .enabled(if: getuid() != 0))
     func unchecked() throws {
         let folder = try ConfigurationFolder()
         let file = try folder.write("[LogzIO]\nRegion=eu\n", to: "a.conf")

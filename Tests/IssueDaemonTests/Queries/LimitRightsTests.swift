@@ -23,7 +23,7 @@ struct LimitRightsTests {
         #expect(limits(.everything).first?.held == 1)
     }
 
-    @Test("A reply is computed once for all queries with the same rights")
+    @Test("A reply is computed once for all queries with the same rights, while it is among the last four")
     func cached() {
         var replies = ReplyCache<Int>()
         var made = 0
@@ -39,7 +39,7 @@ struct LimitRightsTests {
         #expect(reply(.everything) == 7)
     }
 
-    @Test("The limits are counted since the last start of a destination's history")
+    @Test("The time since which limits are counted is the latest start of a destination's history")
     func since() {
         let registry = StatusRegistry(path: "/nonexistent/issues.db")
         func since() -> IssueTimestamp { registry.limits(announcements: [], viewer: .everything).since }

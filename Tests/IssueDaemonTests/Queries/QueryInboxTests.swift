@@ -36,7 +36,7 @@ struct QueryInboxTests {
         #expect(inbox.take(for: .shared) == nil)
     }
 
-    @Test("A query that was taken before its connection closed does not affect later ones")
+    @Test("A query that was taken before its connection closed does not affect later queries")
     func takenBefore() throws {
         var inbox = QueryInbox(replies: ReplyBudget(limit: 64 << 20, limitPerUser: 16 << 20))
         inbox.enqueue(makeQuery("a", from: 1))
@@ -74,7 +74,7 @@ struct QueryInboxTests {
         #expect(inbox.take(for: .shared)?.job.connection == 7)
     }
 
-    @Test("One query of a user is answered at a time, even if other threads are free")
+    @Test("Only one query of a user is answered at a time, even if other threads are free")
     func oneAtATime() throws {
         var inbox = QueryInbox(replies: ReplyBudget(limit: 64 << 20, limitPerUser: 16 << 20))
         for connection in [1, 2] as [UInt64] { inbox.enqueue(makeQuery("a", from: connection)) }
@@ -87,7 +87,7 @@ struct QueryInboxTests {
         #expect(inbox.take(for: .shared)?.job.connection == 2)
     }
 
-    @Test("A query waits while the replies of others use up the memory, and the thread asks for memory once")
+    @Test("A query waits while replies to other users use up the memory, and the thread asks for memory once")
     func lacksRoom() throws {
         var inbox = QueryInbox(replies: ReplyBudget(limit: 6 << 20, limitPerUser: 16 << 20))
         #expect(inbox.repliesChanged(of: 1, by: 3 << 20) == false)

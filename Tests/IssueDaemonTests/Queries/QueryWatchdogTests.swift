@@ -11,7 +11,7 @@ struct QueryWatchdogTests {
     private static let endless: StaticString =
         "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
 
-    /// Runs an endless query until the watch ends it. Returns the reason.
+    /// Runs an endless query until the watchdog ends it. Returns the reason.
     private func reason(
         slice: Duration = .seconds(600), mustYield: Bool = false, _ body: @escaping @Sendable (QueryWatchdog) -> Void
     ) throws -> QueryWatchdog.Reason? {

@@ -30,7 +30,8 @@ struct StatusRegistryTests {
         #expect(!statusRegistry.summary.contains("refusing"))
     }
 
-    @Test("The service manager's line names errors of the configuration until they are fixed, and set-aside databases")
+    @Test(
+        "The line for the service manager mentions set-aside databases, and configuration errors until they are fixed")
     func notes() throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "status-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
@@ -78,7 +79,7 @@ struct StatusRegistryTests {
     }
 
     @Test(
-        "The status shows since when a destination fails, until it accepts records, also after the store is reopened")
+        "While a destination fails, the status shows since when, even if the store is reopened in the meantime")
     func failingSince() throws {
         var statusRegistry = StatusRegistry(path: "/nowhere/issues.db")
         func since(_ state: DestinationState, _ reason: String?) -> IssueTimestamp? {
@@ -95,7 +96,7 @@ struct StatusRegistryTests {
         let first = try #require(since(.waiting, "no_answer"))
         statusRegistry.forgetForwarders()
         #expect(since(.paused, "unauthorised") == first)
-        // The clock has advanced, so a new time would differ.
+        // Waits until the clock has advanced, so that a new time would differ.
         while Clock.wall <= first {}
         statusRegistry = StatusRegistry(path: "/nowhere/issues.db", after: statusRegistry)
         #expect(since(.paused, "unauthorised") == first)

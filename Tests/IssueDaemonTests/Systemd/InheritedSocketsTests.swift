@@ -109,7 +109,7 @@ struct InheritedSocketsTests {
         #expect(sockets.count == 0)
     }
 
-    @Test("A number that is not a descriptor is an error, and nothing is closed")
+    @Test("A number that is not an open descriptor is an error")
     func noDescriptor() {
         #expect(throws: Errno(rawValue: EBADF)) {
             _ = try InheritedSockets(pid: "7", count: "1", names: nil, ownPID: 7, firstDescriptor: 1_000_000)

@@ -42,7 +42,7 @@ struct ServiceNotificationTests {
     }
 
     @Test(
-        "Without a service manager, nothing is sent and there is no error",
+        "Without a service manager with a supported address, nothing is sent and there is no error",
         arguments: [
             nil, "", "relative", "vsock:2:1", "@", "/" + String(repeating: "a", count: 200),
         ])
@@ -71,7 +71,7 @@ struct ServiceNotificationTests {
         _ = consume receiver
     }
 
-    @Test("The watchdog applies only to the process that it names")
+    @Test("The watchdog applies only to the process that WATCHDOG_PID names, and only with a valid interval")
     func watchdog() {
         #expect(Watchdog.interval(microseconds: "30000000", watchedPID: "7", ownPID: 7) == .seconds(30))
         #expect(Watchdog.interval(microseconds: "1", watchedPID: nil, ownPID: 7) == .microseconds(1))

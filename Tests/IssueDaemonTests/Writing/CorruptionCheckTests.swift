@@ -28,7 +28,7 @@ struct CorruptionCheckTests {
             """)
     }
 
-    @Test("It is reopened if it can be read a moment later, no matter how often the disk fails")
+    @Test("The database is reopened if it can be read a moment later, no matter how often the disk fails")
     func unreadablePages() throws {
         try withDatabase { path in
             let corruptionCheck = CorruptionCheck()
@@ -38,7 +38,7 @@ struct CorruptionCheckTests {
         }
     }
 
-    @Test("It is moved aside after the second report that is not caused by the disk, even if it can be read")
+    @Test("The database is moved aside after the second report that is not caused by the disk, even if it is readable")
     func hiddenDamage() throws {
         try withDatabase { path in
             let corruptionCheck = CorruptionCheck()
@@ -47,7 +47,7 @@ struct CorruptionCheckTests {
         }
     }
 
-    @Test("It is moved aside if it can't be read completely")
+    @Test("The database is moved aside if it can't be read completely")
     func damaged() throws {
         try withDatabase { path in
             try Data(repeating: 7, count: 20_000).write(to: URL(filePath: path))
@@ -55,7 +55,7 @@ struct CorruptionCheckTests {
         }
     }
 
-    @Test("It is not moved aside because of disk errors if it is too large to be checked in time")
+    @Test("The database is not moved aside because of disk errors if it is too large to be checked in time")
     func tooLarge() throws {
         try withDatabase { path in
             try enlarge(path)
@@ -66,7 +66,7 @@ struct CorruptionCheckTests {
     }
 
     @Test(
-        "If it is too large to be checked in time, a report that is not caused by the disk is ignored once")
+        "If the database is too large to be checked in time, a report that is not caused by the disk is ignored once")
     func damagedAndTooLarge() throws {
         try withDatabase { path in
             try enlarge(path)
@@ -76,7 +76,7 @@ struct CorruptionCheckTests {
         }
     }
 
-    @Test("It is not moved aside if another program has locked it")
+    @Test("The database is not moved aside if another program has locked it")
     func locked() throws {
         try withDatabase { path in
             let other = try DatabaseConnection(path: path)

@@ -10,7 +10,7 @@ import UnixIO
 struct SnapshotGateTests {
     private func connection() throws -> DatabaseConnection { try DatabaseConnection(path: ":memory:") }
 
-    @Test("A closed gate blocks snapshots until it is opened, and reports when the last one has ended")
+    @Test("A closed gate blocks new snapshots until it is opened, and reports when the last existing one has ended")
     func closed() throws {
         let emptied = Atomic(0)
         let gate = SnapshotGate(emptied: { emptied.add(1, ordering: .relaxed) })
@@ -43,7 +43,7 @@ struct SnapshotGateTests {
         #expect(gate.waitUntilEmpty(timeout: .zero))
     }
 
-    @Test("Forwarding is not interrupted, and a backup ends at its next step")
+    @Test("If a closing gate interrupts snapshots, forwarding continues, and a backup ends at its next step")
     func kinds() throws {
         let gate = SnapshotGate()
         let connection = try connection()
@@ -59,7 +59,7 @@ struct SnapshotGateTests {
         #expect(!gate.isBackingUp && !gate.hasLongSnapshots)
     }
 
-    @Test("After the end, a reader gets an error instead of a snapshot")
+    @Test("After the end of the gate, a reader gets an error instead of a snapshot")
     func end() throws {
         let gate = SnapshotGate()
         let connection = try connection()

@@ -15,7 +15,7 @@ struct StoreLocationTests {
     }
 
     @Test(
-        "Root uses only folders that only root can write to; other users also folders of their group",
+        "Root uses only folders that only root can write to; other users also use those that their group can write to",
         arguments: [
             (0, 0, 0o755, nil), (0, 1000, 0o700, .ownedBy(1000)), (0, 0, 0o775, .writableByOthers(0o775)),
             (0, 0, 0o1777, .writableByOthers(0o1777)), (1000, 1000, 0o700, nil), (1000, 0, 0o755, nil),
@@ -28,7 +28,7 @@ struct StoreLocationTests {
         #expect(above == (mode & 0o1000 != 0 ? nil : objection))
     }
 
-    @Test("A symbolic link or folder with the name of a database file is neither followed nor moved")
+    @Test("A symbolic link with a database file's name is refused, and so is a folder outside a private folder")
     func names() throws {
         let scratch = try ConfigurationFolder()
         let target = try scratch.write("precious", to: "target")

@@ -9,7 +9,7 @@ import UnixIO
 
 @Suite("Maintenance of a store that lacks space")
 struct StoreMaintenanceTests {
-    /// A store in which one user has reported many issues once, and a quiet one an issue often.
+    /// A store in which one user has reported each of many issues once, and another user has reported one issue often.
     private struct Fixture {
         static let many: UInt32 = 1000
         static let often: UInt32 = 1001
@@ -101,7 +101,7 @@ struct StoreMaintenanceTests {
         }
     }
 
-    @Test("A user with a record in each of many issues costs others no records, even when these issues have none left")
+    @Test("A user with many issues of one record each costs others no records, even once these records are removed")
     func manyIssues() throws {
         try ScanFixture.withPath { path in
             let fixture = try Fixture(path)
@@ -121,7 +121,7 @@ struct StoreMaintenanceTests {
         }
     }
 
-    @Test("Only the users who left much behind lose the counts of series without records")
+    @Test("Only users who have many series without records lose these series and their counts")
     func otherUsers() throws {
         try ScanFixture.withPath { path in
             let fixture = try Fixture(path)
@@ -246,7 +246,7 @@ struct StoreMaintenanceTests {
         }
     }
 
-    @Test("Removals for one reason are logged once a minute, with their sums")
+    @Test("Removals for one reason are logged at most once a minute, with their sums")
     func removalLog() throws {
         try ScanFixture.withPath { path in
             let fixture = try Fixture(path)
@@ -274,7 +274,7 @@ struct StoreMaintenanceTests {
         }
     }
 
-    @Test("While other files fill the disk, this is logged and checked every few seconds")
+    @Test("While other files fill the disk, this is logged once, and free space is checked every five seconds")
     func freeSpace() throws {
         try ScanFixture.withPath { path in
             let fixture = try Fixture(path)

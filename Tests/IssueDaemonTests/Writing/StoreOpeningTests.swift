@@ -151,12 +151,12 @@ struct StoreOpeningTests {
         }
     }
 
-    @Test("A WAL with a damaged header is logged, although it then looks like that of a later run")
+    @Test("A WAL with a damaged header is logged, although SQLite takes its commits for remains of an earlier WAL")
     func damagedHeaderOfWAL() throws {
         try inFolder { folder in
             let path = folder + "/issues.db"
             try copyKilledRun(to: path, [".lock", "", "-wal", "-shm"])
-            // The salt.
+            // Changes the salt in the header, so that it differs from the salt of the frames.
             let wal = try FileHandle(forUpdating: URL(filePath: path + "-wal"))
             try wal.seek(toOffset: 16)
             try wal.write(contentsOf: Data(repeating: 0x5A, count: 8))
@@ -191,10 +191,10 @@ struct StoreOpeningTests {
         }
     }
 
-    @Test("A file is not moved if no new database could be created")
+    @Test("If no database can be created at a path, opening it fails and leaves no file behind")
     func stays() throws {
         try inFolder { folder in
-            // A path that is too long for the kernel can be neither opened nor moved.
+            // The kernel refuses a path that is too long.
             let long = folder + "/" + String(repeating: "x", count: 300)
             let missing = folder + "/none/issues.db"
             for path in [long, missing] {

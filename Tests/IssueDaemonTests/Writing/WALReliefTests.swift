@@ -39,7 +39,7 @@ struct WALReliefTests {
         return (refused, longest)
     }
 
-    @Test("A query is interrupted, the WAL stays below its limit, and no commit is refused")
+    @Test("A long query is interrupted, so that the WAL stays below its limit and no commit is refused")
     func queryIsInterrupted() throws {
         try ScanFixture.with(LimitSettings(), seed: 1) { fixture in
             let gate = SnapshotGate()
@@ -94,7 +94,7 @@ struct WALReliefTests {
         }
     }
 
-    @Test("The WAL has a higher limit during a backup, after which the backup is ended")
+    @Test("During a backup, the WAL has a higher limit; at that limit, the backup is ended")
     func backup() throws {
         try ScanFixture.with(LimitSettings(), seed: 1) { fixture in
             let gate = SnapshotGate()
@@ -116,7 +116,7 @@ struct WALReliefTests {
         }
     }
 
-    @Test("Maintenance does not write to a WAL that is at its limit, either")
+    @Test("Neither a commit nor maintenance writes to a WAL that is at its limit")
     func frameLimit() throws {
         try ScanFixture.with(LimitSettings(), seed: 1) { fixture in
             try fixture.commit(Self.records)

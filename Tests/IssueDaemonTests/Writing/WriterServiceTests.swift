@@ -49,7 +49,7 @@ struct WriterServiceTests {
         isSo.wait(deadline: MonotonicClock.now.advanced(by: .seconds(30))) { $0 ? true : nil } ?? false
     }
 
-    @Test("If the store is reported as damaged, the writer answers each later report with a request to retry")
+    @Test("If the store is reported as damaged, the writer refuses each later report")
     func refuses() throws {
         try withWriter { writer, refused, damaged in
             writer.reportCorruption(Self.damage)
@@ -67,7 +67,7 @@ struct WriterServiceTests {
         }
     }
 
-    @Test("If the store is reported as damaged, the writer writes nothing more")
+    @Test("If the store is reported as damaged, the writer performs no further tasks")
     func noErrands() throws {
         try withWriter { writer, _, damaged in
             writer.reportCorruption(Self.damage)
@@ -88,7 +88,7 @@ struct WriterServiceTests {
         }
     }
 
-    @Test("After the gate was closed, readers need not wait once the WAL has been reset by a task")
+    @Test("The reader gate, closed because of a long WAL, is open again once a task has reset the WAL")
     func gate() throws {
         try withWriter { writer, _, _ in
             // The writer has created its tables once it performs a task.

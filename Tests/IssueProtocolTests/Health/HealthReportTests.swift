@@ -66,7 +66,7 @@ struct HealthReportTests {
         #expect(messages(1, pending: 2) == ["\(start)the oldest of 2 pending records and 1 correction has waited 2 h"])
     }
 
-    @Test("A notifier that is paused, late or never succeeds degrades the verdict; one that delivers does not")
+    @Test("A notifier that is paused, is late or has never succeeded degrades the verdict; one that delivers does not")
     func notifiers() {
         func kinds(_ change: (inout NotifierStatus) -> Void) -> [HealthFinding.Kind] {
             var notifier = NotifierStatus(name: "oncall", format: "json", received: 3, delivered: 3)
@@ -143,7 +143,7 @@ struct HealthReportTests {
 
     @Test(
         "After pending records have expired, the daemon is degraded for a day, even if later ones are accepted",
-        // The last time was stored while the clock was wrong.
+        // The last of these times is in the future: it was stored while the clock was wrong.
         arguments: [(0, HealthVerdict.degraded), (86_399, .degraded), (86_400, .healthy), (-86_400, .healthy)]
             as [(Int64, HealthVerdict)])
     func expired(age: Int64, verdict: HealthVerdict) {
@@ -173,7 +173,7 @@ struct HealthReportTests {
             ])
     }
 
-    @Test("The finding about a notifier with an error in its section says what to do, without an answer from before")
+    @Test("The finding about a notifier with an error in its section says what to do, and omits earlier answers")
     func misconfiguredNotifier() {
         let report = report { status in
             var notifier = NotifierStatus(name: "oncall", format: "", state: .paused, reason: "misconfigured")
@@ -187,7 +187,7 @@ struct HealthReportTests {
             ])
     }
 
-    @Test("A single record or event is named as one")
+    @Test("A finding about a single record or event uses the singular")
     func single() {
         let report = report { status in
             pending(.seconds(120), &status)
@@ -219,7 +219,7 @@ struct HealthReportTests {
         #expect(report.verdict == .healthy)
     }
 
-    @Test("Refusing reports now is failing, and comes before the other findings")
+    @Test("While reports are refused, the verdict is failing, and that finding comes before the others")
     func refusing() {
         let report = report { status in
             status.store.add("1 records in damaged blocks of the database can't be read", .damagedBlocks)
@@ -269,7 +269,7 @@ struct HealthReportTests {
         }
     }
 
-    @Test("A ledger that does not balance is degraded, and found only once")
+    @Test("A ledger that does not balance degrades the verdict, and causes only one finding")
     func ledger() {
         #expect(report { $0.destinations[0].ledger.delivered = 4 }.findings.map(\.kind) == [.ledger])
         let both = report { status in
@@ -280,7 +280,7 @@ struct HealthReportTests {
         #expect(both.verdict == .degraded)
     }
 
-    @Test("A database that cannot be opened is failing, with the reason")
+    @Test("If the database cannot be opened, the verdict is failing, and the finding has the reason")
     func closed() {
         let report = report { status in
             status.store = StoreStatus(

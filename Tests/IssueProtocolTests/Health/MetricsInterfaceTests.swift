@@ -27,7 +27,7 @@ struct MetricsInterfaceTests {
         #expect(values.contains { $0.contains(#""fields":{"version":"0.1.0"}"#) && !$0.contains("object") })
     }
 
-    @Test("Describe returns the families of the table, with names below the socket's name")
+    @Test("Describe returns all families of metrics, with distinct names that begin with org.issued.Collector")
     func describe() throws {
         let replies = try replies(MetricsMethod.descriptionReplies)
         let families = try replies.map { try JSONValue(json: $0.parameters) }
@@ -51,7 +51,7 @@ struct MetricsInterfaceTests {
         #expect(throws: Never.self) { try MetricsMethod.check(parameters: Array("{}".utf8), more: true) }
     }
 
-    @Test("Every method and error of the description has the name that collectors use")
+    @Test("The description declares exactly the methods that can be called, and the error NoSuchMetric")
     func names() {
         let lines = MetricsInterface.description.split(separator: "\n")
         let methods = lines.filter { $0.hasPrefix("method ") }.map { $0.dropFirst(7).prefix { $0 != "(" } }

@@ -1,7 +1,7 @@
 import IssueProtocol
 
 extension IssueRecord {
-    /// A record with random members. Each of them may be absent.
+    /// A record with random members. Each optional one may be absent.
     static func sample(_ seed: UInt64) -> IssueRecord {
         var sampler = RecordSampler(seed: seed)
         return sampler.record()
