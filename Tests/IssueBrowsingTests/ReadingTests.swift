@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Properties of what the daemon returns")
 struct ReadingTests {
-    @Test("A record contains everything that the daemon knows about it")
+    @Test("The properties of a record have the values that the daemon returns")
     func record() throws {
         let record = try StoredRecord(json: Array(Replies.record.utf8))
         #expect(record.firstOccurredAt?.description == "2026-11-21T11:50:00.000Z")

@@ -60,7 +60,7 @@ struct ArgumentTests {
     }
 
     @Test(
-        "The name with the smallest edit distance is suggested",
+        "The name with the fewest edits is suggested, or one that contains or begins with the word",
         arguments: [
             ("lsit", "list"), ("statsu", "status"), ("LIST", "list"), ("fol", "follow"), ("shwo", "show"),
             ("flsh", "flush"), ("recrods", "records"), ("evel", "level"), ("cord", "records"),
@@ -262,7 +262,7 @@ struct ArgumentTests {
         #expect(timed.code == .success && timed.calls == behind.calls)
     }
 
-    @Test("The last of several values of a common option counts, also if one of them precedes the command")
+    @Test("The last of several values of a common option counts, even if one of them precedes the command")
     func repeatedCommonOption() {
         #expect(
             issuectl(["--socket", "/absent", "list", "--socket", "/x"], .reply(Fixtures.groups())).code == .success)

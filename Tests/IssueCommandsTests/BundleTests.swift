@@ -8,7 +8,7 @@ import UnixIO
 
 @Suite("issuectl bundle")
 struct BundleTests {
-    /// A database that answers every query with one row that names it.
+    /// A database that answers most queries with one row that contains the beginning of the query.
     private struct ScriptedDatabase: SQLDatabase {
         var records: [[SQLValue]] = []
 
@@ -113,7 +113,7 @@ struct BundleTests {
         return (outcome, saved)
     }
 
-    /// The part of a bundle with a name.
+    /// Returns the part of a bundle that has the given name.
     private func part(_ name: String, _ text: String) -> String {
         let start = text.range(of: "\n==== \(name) ====\n\n")
         return String(start.map { text[$0.upperBound...] } ?? "").components(separatedBy: "\n==== ")[0]
@@ -207,7 +207,7 @@ struct BundleTests {
         #expect(!text.contains("planted"))
     }
 
-    @Test("A configuration with another socket than the one that was asked is noted")
+    @Test("A note says if the configuration names another socket than the one that was asked")
     func otherDaemon() throws {
         func configuration(_ socket: String) -> HostTools.Output {
             .printed("[Socket]\nPath=\(socket)\n[Store]\nPath=/var/lib/x/issues.db\n")
@@ -246,7 +246,7 @@ struct BundleTests {
         #expect(refused.outcome.errors == "issuectl: /nowhere/b.txt already exists: use --force to replace it\n")
         let forced = run(["-o", "/nowhere/b.txt", "--force"], exists: true)
         #expect(forced.outcome.code == .success && forced.saved.files.first?.isReplacing == true)
-        // Found before anything is collected.
+        // The existing file is found before anything is collected.
         let folder = FileManager.default.temporaryDirectory.appending(path: "bundle-\(UUID())")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -287,13 +287,14 @@ struct BundleTests {
         #expect(lines.allSatisfy { !$0.contains("\n") && !$0.contains("\u{1B}") && $0.contains("==== log ====") })
     }
 
-    @Test("Standard output takes the text itself")
+    @Test("With -o -, the bundle itself is printed to standard output")
     func standardOutput() {
         let (outcome, saved) = run(["-o", "-"])
         #expect(saved.files.isEmpty && outcome.output.hasPrefix("issued support bundle"))
     }
 
-    @Test("A format excludes standard output, and the error names its option", arguments: ["--json", "--ndjson"])
+    @Test(
+        "--json and --ndjson are errors with -o -, and the error names the option", arguments: ["--json", "--ndjson"])
     func formats(option: String) {
         let (outcome, saved) = run(["-o", "-", option])
         #expect(outcome.code == .usage && saved.files.isEmpty)

@@ -74,7 +74,7 @@ struct CompletionTests {
         #expect(count > 100)
     }
 
-    @Test("Every value that is a keyword, a file or a name of the daemon is completed")
+    @Test("Every value that is a keyword, a file or the id of an issue is completed")
     func values() {
         let group = Fixtures.groups(Fixtures.decodingGroup)
         for command in Self.commands {
@@ -162,7 +162,7 @@ struct CompletionTests {
         #expect(candidates("flush", "", replies: [.reply("{}")]) == [])
     }
 
-    @Test("Names with control characters or in the form of options are not offered, and titles are made harmless")
+    @Test("Names that have control characters or look like options are not offered, and titles are escaped")
     func hostile() {
         let group = Fixtures.decodingGroup.replacing("\"app\":\"shop\"", with: #""app":"\u001b]0;x\u0007""#)
             .replacing("Decoding failed", with: #"\u001b[31mA\n\tline"#)

@@ -135,7 +135,7 @@ struct DeadLettersTests {
         #expect(outcome.code == .refused)
     }
 
-    @Test("The usage line closes its brackets")
+    @Test("The usage line lists the actions and the optional ids")
     func help() {
         let help = issuectl(["dead-letters", "--help"]).output
         #expect(help.contains("[list|show|requeue|export] [ID...]"))

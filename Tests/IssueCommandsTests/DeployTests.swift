@@ -51,7 +51,7 @@ struct DeployTests {
         #expect(issuectl(["deploy", "--remove", "shop", "9", "--at", "1h"]).code == .usage)
     }
 
-    @Test("deploy needs an application and a version, and no time in the future")
+    @Test("deploy requires an application and a version, and rejects a time in the future")
     func wrong() {
         for (words, message) in [
             (["deploy"], "missing argument APP"), (["deploy", "shop"], "missing argument VERSION"),
@@ -77,7 +77,7 @@ struct DeployTests {
         }
     }
 
-    @Test("deploys lists deployments, and tells declared ones from those seen in a report")
+    @Test("deploys lists deployments, and distinguishes declared from observed ones")
     func list() {
         let reply = #"{"deployments":[\#(Self.shop),\#(Self.seen)]}"#
         let outcome = issuectl(["deploys"], .reply(reply))

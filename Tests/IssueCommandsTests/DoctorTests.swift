@@ -56,7 +56,7 @@ struct DoctorTests {
     }
 
     @Test(
-        "Every reason for which the daemon does not answer is explained",
+        "Every reason why the daemon's status is not available is explained",
         arguments: [
             (CollectorConnectionError.unreachable(path: "/s", .noSuchFile), "there is no socket at /s"),
             (.unreachable(path: "/run/issued/issued.sock", .accessDenied), "you may not connect to /run/issued/"),
@@ -96,7 +96,7 @@ struct DoctorTests {
         #expect(report.lines(painter: Painter(isColored: false)).last == "1 problem in 4 checks; 12 skipped.")
     }
 
-    @Test("A socket that others can't use, or could replace, is found")
+    @Test("A socket that other users can't use, or could replace, is a finding")
     func permissions() throws {
         func messages(mode: UInt32, folderMode: UInt32, owner: UInt32 = 0, folderOwner: UInt32 = 0, userID: UInt32 = 0)
             throws -> [String]
@@ -125,7 +125,7 @@ struct DoctorTests {
                 == ["user 1000 owns the folder of /r/s, and could replace the socket"])
     }
 
-    @Test("The folder of the socket may be closed if it has the database, and is not to be opened then")
+    @Test("A socket folder that is closed to others is a finding, unless the database is in the same folder")
     func sharedFolder() throws {
         func found(database: String?) throws -> [DoctorFinding] {
             let facts = try facts { status in
@@ -174,7 +174,7 @@ struct DoctorTests {
         #expect(!missing.contains("Type=notify"))
     }
 
-    @Test("Settings count only in their section, and of two limits the hard one")
+    @Test("A unit's settings count only in their own section, and of a soft and a hard limit, the hard one counts")
     func sections() throws {
         let text = try ShippedText.of("systemd/issued.service")
         let facts = try facts { _ in
@@ -241,7 +241,7 @@ struct DoctorTests {
     }
 
     @Test(
-        "On a small file system, the limits are parts of its size, so that a disk with half of it free is fine",
+        "On a small file system, the limits of free space are fractions of the size of the file system",
         arguments: [
             (48, 24, nil), (48, 6, nil), (48, 5, .warning), (48, 2, .problem), (512, 64, nil), (1024, 128, nil),
             (1024, 127, .warning),
@@ -324,7 +324,7 @@ struct DoctorTests {
         }
     }
 
-    @Test("Of a version of SQLite, only the faults that it has are named")
+    @Test("Only the faults of the SQLite version in use are named")
     func sqlite() throws {
         func messages(_ version: String) throws -> [String] {
             (findings(try facts { $0.store.sqliteVersion = version })["sqlite"] ?? []).map(\.message)
@@ -340,7 +340,7 @@ struct DoctorTests {
     }
 
     @Test(
-        "Each reason of a destination is found by exactly one check",
+        "Each reason why a destination waits or is paused is found by one check, apart from the check of delivery",
         arguments: [
             ("unreachable", DestinationState.waiting, "destinations", DoctorFinding.Severity.warning),
             ("not_found", .paused, "destinations", .problem), ("tls", .waiting, "tls", .warning),
@@ -437,7 +437,7 @@ struct DoctorTests {
                 == ["notifier oncall could not deliver any of 3 events; its last answer: 404"])
     }
 
-    @Test("A notifier with an error in its section is fixed by a reload")
+    @Test("If the section of a notifier has an error, the fix ends with a reload of the configuration")
     func misconfiguredNotifier() throws {
         let found = findings(
             try facts { status in
@@ -457,7 +457,7 @@ struct DoctorTests {
         #expect(found["delivery"]?.first?.fix.contains("raise MaxSize=") == true)
     }
 
-    @Test("A finding is shown with its fix, the sum follows, and the exit code is 1")
+    @Test("A problem is shown with its fix, a line with the totals follows, and the exit code is 1")
     func output() {
         let outcome = issuectl(
             ["doctor", "token", "disk", "ledger"], .reply(Fixtures.status(Fixtures.archive, Fixtures.logzio)))

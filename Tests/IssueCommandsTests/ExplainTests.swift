@@ -58,7 +58,7 @@ struct ExplainTests {
         #expect(issuectl(["explain", "--list", "--json"]).output.hasPrefix(#"{"entries":[{"name":"#))
     }
 
-    @Test("A misspelt name is a usage error with a suggestion, and not a message")
+    @Test("A misspelt name is a usage error with a suggestion, and is not treated as a message")
     func misspelt() {
         let outcome = issuectl(["explain", "store.no-spac"])
         #expect(outcome.code == .usage)
@@ -131,7 +131,7 @@ struct ExplainTests {
         #expect(outcome.output.contains("0 of 100 left, 60 more every \(text)\n"))
     }
 
-    @Test("The reply is shown part by part")
+    @Test("The explanation of a message shows its issue, its outcome at each destination, and its notifications")
     func text() {
         let outcome = issuectl(["explain", "Login of ann failed"], .reply(Self.forecast))
         #expect(
@@ -165,7 +165,7 @@ struct ExplainTests {
     }
 
     @Test(
-        "Line and column are part of the fingerprint if the template has neither letters nor digits besides values",
+        "Line and column are in the fingerprint if the template has the sender's values but no other letters or digits",
         arguments: [
             ("<value>", true), ("<value>: <value>", true), ("Order <value>", false), ("<value> é", false),
             ("<n>", false), ("...", false),
@@ -209,7 +209,7 @@ struct ExplainTests {
         #expect(own.output.contains("  Application  overflow of user 1000; also run by 1001 (see --user)\n"))
     }
 
-    @Test("Readers, too, may ask for the applications of other users")
+    @Test("A user without permission is told which groups see the applications of other users")
     func denied() {
         let outcome = issuectl(["explain", "--user", "0", "a b"], .failure(.refused(.denied)))
         #expect(outcome.code == .refused)

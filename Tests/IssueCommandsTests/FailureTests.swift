@@ -20,7 +20,7 @@ struct FailureTests {
     }
 
     @Test(
-        "Each failure has an exit code and one line that suggests what to do",
+        "Each failure has an exit code and an error of one line",
         arguments: [
             (
                 CollectorConnectionError.disabled, ExitCode.unavailable,

@@ -83,7 +83,7 @@ struct GroupTests {
 
     private var shown: ScriptedLink.Reply { .reply(#"{"group":\#(Self.group()),"fates":[]}"#) }
 
-    @Test("A merge by filter prints the number first, and leaves out the target")
+    @Test("A merge by filter first prints the number of matching issues, and leaves out the target")
     func filter() {
         let outcome = issuectl(["group", "merge", "g7", "--app", "shop"], shown, list(2), merged(2))
         #expect(
@@ -163,7 +163,7 @@ struct GroupTests {
         #expect(issuectl(["group", "split", "g7", "--by", "version", "--yes"], plan(many), reply).code == .success)
     }
 
-    @Test("With --json, a dry run prints the count, and a merge in several calls their sum")
+    @Test("With --ndjson, a dry run prints the number of issues, and a merge in several calls prints the total")
     func json() {
         let words = ["group", "merge", "g7", "--dry-run", "--ndjson"]
         for dry in [
@@ -255,7 +255,7 @@ struct GroupTests {
         #expect(ended.calls.count == 1 && ended.code == .unavailable)
     }
 
-    @Test("undo of several corrections prints one JSON document, each issue once, also if a later one does not exist")
+    @Test("undo of several corrections prints each issue once in one JSON document, even if a later one does not exist")
     func undoSeveral() {
         func undone(_ ids: String...) -> ScriptedLink.Reply {
             .reply(#"{"groups":[\#(ids.map { Self.group($0) }.joined(separator: ","))]}"#)
@@ -292,7 +292,7 @@ struct GroupTests {
         #expect(issuectl(["group", "merge", "g7", "g8", "--reason", longest], merged(1)).code == .success)
     }
 
-    @Test("Suggestions are commands to run")
+    @Test("Suggestions are printed as commands that can be run")
     func suggest() {
         let reply = """
             {"suggestions":[{"groups":["g1","g2"],"titles":["User ann is gone","User bob is gone"],\
@@ -336,7 +336,7 @@ struct GroupTests {
         #expect(!chosen.output.contains("Other ids"))
     }
 
-    @Test("explain separates an issue from a record that has another fingerprint, or one that its sender chose")
+    @Test("explain shows the record separately if its fingerprint differs from the issue's or was chosen by the sender")
     func explainOther() {
         func explained(_ id: String, _ fingerprint: String, _ template: String, isChosen: Bool = false) -> String {
             issuectl(

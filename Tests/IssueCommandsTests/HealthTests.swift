@@ -9,7 +9,7 @@ import UnixIO
 struct HealthTests {
     private static let fine = Fixtures.status(Fixtures.flushed(pending: 0, delivered: 8))
 
-    @Test("A healthy daemon is one word, and exit code 0")
+    @Test("If the daemon is healthy, health prints one word and exits with 0")
     func healthy() {
         let outcome = issuectl(["health"], .reply(Self.fine))
         #expect(outcome.output == "healthy\n" && outcome.errors.isEmpty)
@@ -17,7 +17,7 @@ struct HealthTests {
         #expect(outcome.calls == ["Status {}"])
     }
 
-    @Test("A degraded daemon is the word with the reason, and exit code 1")
+    @Test("If the daemon is degraded, health prints the reasons and exits with 1")
     func degraded() {
         let outcome = issuectl(
             ["health"], .reply(Fixtures.status(Fixtures.logzio, faults: "\"issues.db-1 was set aside\"")))
@@ -31,7 +31,7 @@ struct HealthTests {
         #expect(outcome.code == .refused)
     }
 
-    @Test("The age from which a destination counts can be given")
+    @Test("Options set the time after which a pending record makes the daemon degraded or failing")
     func thresholds() {
         func code(_ arguments: String...) -> Int32 {
             let late = Fixtures.flushed(pending: 2, delivered: 6, oldest: "2026-11-21T11:00:00.000Z")
@@ -61,7 +61,7 @@ struct HealthTests {
         #expect(outcome.code == .refused)
     }
 
-    @Test("A daemon that is not reachable or does not reply is failing, and exit code 2")
+    @Test("If the daemon is not reachable or does not reply, health prints failing and exits with 2")
     func unreachable() throws {
         let absent = issuectl(["health", "--socket", "/absent/socket"])
         #expect(absent.output.hasPrefix("failing: cannot reach the daemon at /absent/socket"))

@@ -2,7 +2,7 @@ import IssueCommands
 import Testing
 import UnixIO
 
-/// A daemon that the user has named need not be trusted.
+/// The replies of a daemon whose socket the user has named may be hostile.
 @Suite struct HostileRepliesTests {
     private static let extremes = ["9223372036854775807", "-9223372036854775808"]
 
@@ -16,7 +16,7 @@ import UnixIO
         return places.map { text[..<$0.lowerBound] + number + text[$0.upperBound...] } + [all]
     }
 
-    @Test("Extreme numbers in a status crash no command", arguments: extremes)
+    @Test("Extreme numbers in a status do not crash status, health or metrics", arguments: extremes)
     func status(number: String) {
         let suppressions = """
             {"destination":"logzio","app":"shop","reason":"group_rate","count":1,"since":"2026-11-21T09:00:00.000Z"},\
@@ -33,7 +33,7 @@ import UnixIO
         }
     }
 
-    @Test("Extreme numbers before or after a flush do not crash the command", arguments: extremes)
+    @Test("Extreme numbers in the status before or after a flush do not crash the command", arguments: extremes)
     func flush(number: String) {
         let before = Fixtures.status(Fixtures.flushed(pending: 3, delivered: 5))
         let after = "{\"destinations\":[\(Fixtures.flushed(pending: 0, delivered: 8))]}"

@@ -60,7 +60,7 @@ struct LimitsTests {
         #expect(issuectl(["limits", "--ndjson"], .reply(reply)).output.split(separator: "\n").count == 30)
     }
 
-    @Test("Without any limits, and from an older daemon, there is a message")
+    @Test("If there are no limits, or the daemon is too old to list them, a message is printed")
     func empty() {
         let none = issuectl(["limits"], .reply(#"{"limits": [], "since": "2026-11-21T11:00:00.000Z"}"#))
         #expect(none.output == "No limits to show.\n")

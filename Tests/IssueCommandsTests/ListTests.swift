@@ -36,7 +36,7 @@ struct ListTests {
         #expect(issuectl(["list", "--timeout", "1s"], busy).calls.count == 1)
     }
 
-    @Test("Of muted and resolved issues, the end, the author and the note are listed")
+    @Test("Lists of muted or resolved issues show who set the state and the note, and for mutes also the end")
     func states() {
         let change = #""regressed":false,"changed":{"uid":7,"at":"2026-11-21T10:00:00.000Z","note":"Ticket\n4711"}"#
         let noted = Fixtures.diskGroup.replacing(#""regressed":false"#, with: change)
@@ -92,7 +92,7 @@ struct ListTests {
         #expect(outcome.calls == [#"List {"limit":50,"sparkline":24}"#])
     }
 
-    @Test("--new-since-deploy and --gone-since-deploy filter")
+    @Test("--new-since-deploy and --gone-since-deploy are sent as a filter, and exclude each other")
     func deployments() {
         for (option, word) in [("--new-since-deploy", "new"), ("--gone-since-deploy", "gone")] {
             let outcome = issuectl(["list", option, "--app", "shop"], .reply(Self.all))
@@ -172,7 +172,7 @@ struct ListTests {
         #expect(outcome.calls.isEmpty)
     }
 
-    @Test("The default limit is the number of rows on the screen")
+    @Test("The default limit is the number of rows that fit on the screen")
     func rows() {
         let outcome = issuectl(
             ["list"], width: 80, rows: 24, .reply(Fixtures.groups(Fixtures.decodingGroup, next: "c1")))
@@ -234,7 +234,7 @@ struct ListTests {
         #expect(issuectl(["list", "--user", "no such user"]).code == .usage)
     }
 
-    @Test("If there are more results than fit, a note is printed on standard error")
+    @Test("If there are more results than the default limit, a note is printed on standard error")
     func more() {
         // As many as the default limit.
         let full = String(
@@ -294,7 +294,7 @@ struct ListTests {
         #expect(all.output == "No issues.\n" && all.errors == "")
     }
 
-    @Test("Without issues, users who see only their own learn that")
+    @Test("Without issues, users who see only their own records are told so")
     func emptyByRights() {
         let status = Fixtures.status().replacing("\"bytes\":15728640,", with: "")
         let outcome = issuectl(["list"], .reply(Fixtures.groups()), .reply(status))

@@ -22,7 +22,7 @@ struct MaintenanceTests {
 
     private static let passed = #"{"descriptor":0,"bytes_done":3145728,"bytes_total":3145728}"#
 
-    @Test("A passed backup is written to FILE, or into a folder under a default name")
+    @Test("A backup that the daemon passes as a descriptor is written to FILE, or into a folder under a default name")
     func savedBackup() {
         let saved = issuectl(["backup", "/srv/copy.db"], .file([Self.copying, Self.passed]))
         #expect(saved.output == lines("/srv/copy.db: 3.0 MiB"))
@@ -34,7 +34,7 @@ struct MaintenanceTests {
         let full = issuectl(["backup", "/full/copy.db"], .file([Self.passed]))
         #expect(full.code == .refused)
         #expect(full.errors == lines("issuectl: the disk is full"))
-        // Checked before anything is copied.
+        // FILE is checked before anything is copied.
         let output = issuectl(["backup", "-"])
         #expect(output.code == .usage && output.calls.isEmpty && output.errors.contains("use ./-"))
         let taken = issuectl(["backup", "/taken/copy.db"])
@@ -63,7 +63,7 @@ struct MaintenanceTests {
         #expect(throws: failure) { try FileSaving.process.check("/proc/copy.db") }
     }
 
-    @Test("A path instead of a file descriptor is shown to the user, but not used")
+    @Test("If the daemon replies with a path instead of a file descriptor, the path is shown, but not used")
     func pathInsteadOfFile() {
         let outcome = issuectl(["backup", "/srv/copy.db"], .parts([Self.copied], nil))
         #expect(outcome.code == .refused)
@@ -158,7 +158,7 @@ struct MaintenanceTests {
         #expect(outcome.output == lines("No records match."))
     }
 
-    @Test("A backup names the records that can't be read in the copy, and a repair those that it had before")
+    @Test("A backup prints how many records of the copy can't be read; a repair prints how many were already stored")
     func countsOfOthers() {
         let copied = #"{"path":"/state/issues.db.backup-T","bytes_done":1,"bytes_total":1,"unreadable":256}"#
         let backup = issuectl(["backup"], .parts([copied], nil))
@@ -170,7 +170,7 @@ struct MaintenanceTests {
                 "7 records recovered, 12,000 already stored, 3 could not be read, from:"))
     }
 
-    @Test("A backup of a damaged database fails with the advice to keep older ones")
+    @Test("A backup of a damaged database fails with the advice to keep older backups")
     func damagedCopy() {
         let copied = #"{"path":"/state/issues.db.backup-T","bytes_done":1,"bytes_total":1,"damaged":true}"#
         let backup = issuectl(["backup"], .parts([copied], nil))
@@ -179,7 +179,7 @@ struct MaintenanceTests {
         #expect(backup.errors.contains("keep older backups"))
     }
 
-    @Test("A repair lists databases from which nothing can be read, and exits with 1")
+    @Test("A repair lists the databases that it could not read to the end, and exits with 1")
     func unreadableFiles() {
         let reply = #"""
             {"recovered":7,"unreadable":0,"done":true,"files":["issues.db.damaged-A","issues.db.damaged-B"],"hopeless":["issues.db.damaged-B"]}

@@ -5,7 +5,7 @@ import Testing
 struct ManualPageTests {
     private static let commands = issuectl(["__manual"]).output.split(separator: "\n").map(String.init)
 
-    @Test("Every command of the help has a page with its summary and all of its options", arguments: commands)
+    @Test("The page of each command has a heading and all options of the command's help", arguments: commands)
     func complete(command: String) {
         let page = issuectl(["__manual", command, "2026-11-23"]).output
         let help = issuectl([command, "--help"]).output
@@ -15,7 +15,7 @@ struct ManualPageTests {
         }
     }
 
-    @Test("The commands with a page are those of the help")
+    @Test("The help lists every command that has a page")
     func all() {
         let help = issuectl(["--help"]).output
         #expect(Self.commands.count >= 15)

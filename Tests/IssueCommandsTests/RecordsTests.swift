@@ -22,7 +22,7 @@ struct RecordsTests {
     }
 
     @Test(
-        "A list without the records of damaged blocks says how many it leaves out, and a record of one is not unknown")
+        "A list says how many records of damaged blocks it leaves out, and show says that such a record is damaged")
     func damaged() {
         let page = #"{"records":[\#(Fixtures.diskRecord)],"unreadable":256}"#
         let list = issuectl(["records"], .reply(page))
@@ -100,7 +100,7 @@ struct RecordsTests {
         #expect(issuectl(["show", "r42", "--json"], .reply(Fixtures.shown)).output == Fixtures.shown + "\n")
     }
 
-    @Test("The ids of the trace, the request and the user are shown, and make no trouble on the terminal")
+    @Test("The ids of trace, span, request and user are shown, and their control characters are escaped")
     func context() {
         let record = Fixtures.diskRecord.replacing(
             #""reportable":true"#,
@@ -172,7 +172,7 @@ struct RecordsTests {
         #expect(outcome.calls.isEmpty)
     }
 
-    @Test("No line of a message looks like a fact about its record")
+    @Test("Further lines of a message are indented, so that they do not look like fields of the record")
     func forgedFacts() {
         let record = Fixtures.diskRecord.replacing(
             #""message":""#, with: #""message":"Disk\nGroup g0\n  Sender  sshd, pid 1, uid 0, gid 0\n"#)
@@ -250,12 +250,12 @@ struct RecordsTests {
 
                 """)
         #expect(outcome.code == .refused)
-        // From ten seconds before the last record on, but not before the start.
+        // The stream resumes ten seconds before the last record, but not before the start of the command.
         #expect(outcome.calls.count == 4)
         #expect(outcome.calls.last?.contains(#""since":"2026-11-21T12:00:00.000Z""#) == true)
     }
 
-    @Test("follow asks again for the records of the last seconds")
+    @Test("follow resumes ten seconds before the newest record, and skips the records that it has shown")
     func followSince() {
         var progress = FollowProgress(IssueFilter())
         func record(_ id: String, _ seconds: Int) -> StoredRecord {

@@ -20,7 +20,7 @@ struct ReportTests {
         #expect(issuectl(["report", "--quiet"]).errors.isEmpty)
     }
 
-    @Test("A line on standard error says that the input is a terminal, or that an empty message is reported")
+    @Test("A line on standard error says how to end input from a terminal, or that an empty message is reported")
     func hints() {
         let typed = issuectl(["report"], input: ["boom\n"], isInputTerminal: true, .reply(Self.one))
         #expect(typed.errors == "issuectl: each line is reported as a message; end the input with Ctrl-D\n")
@@ -60,7 +60,7 @@ struct ReportTests {
             ])
     }
 
-    @Test("The daemon accepts everything that the options can express")
+    @Test("The daemon can decode the record that the options produce")
     func understood() throws {
         let outcome = issuectl(["report", "-p", "warn", "-m", "a=1", "--line", "3", "boom"], .reply(Self.one))
         let json = outcome.calls[0].dropFirst("Report ".count)
@@ -77,7 +77,7 @@ struct ReportTests {
         #expect(outcome.calls == [#"Report {"records":[{"message":"m","app":{"name":"backup","version":"3"}}]}"#])
     }
 
-    @Test("Each line of standard input that is not blank is an issue")
+    @Test("Each line of standard input that is not blank is reported as a record")
     func lines() {
         let outcome = issuectl(
             ["report"], input: ["one\n\n  \ntwo\r\nthree"], .reply(Self.receipts(2)), .reply(Self.receipts(1, from: 3)))
@@ -131,7 +131,7 @@ struct ReportTests {
     }
 
     @Test(
-        "JSON that is not a record is sent as a text",
+        "A line that looks like JSON but is not a record is sent as a message",
         arguments: ["{", "{}", #"{"msg":"x"}"#, #"{"message":1}"#, "{not json}"])
     func looksLikeJSON(line: String) {
         let outcome = issuectl(["report"], input: [line], .reply(Self.one))
@@ -218,7 +218,7 @@ struct ReportTests {
         #expect(outcome.code == .success)
     }
 
-    @Test("Lines without a receipt are reported if the daemon disconnects")
+    @Test("If the daemon disconnects or refuses a call, the error names the lines without a receipt")
     func lost() {
         let outcome = issuectl(
             ["report", "--timeout", "50ms"], input: ["one\n", "two\nthree\n"], .reply(Self.one), .failure(.closed))
@@ -239,7 +239,7 @@ struct ReportTests {
 
     // MARK: Numbers, timeouts and spooling
 
-    @Test("Records are numbered, and a call without a reply is repeated with the same numbers")
+    @Test("Records are numbered; a call is repeated with the same numbers if it got no reply or a temporary refusal")
     func again() {
         let outcome = issuectl(
             ["report"], input: ["one\ntwo\n", "three\n"], .failure(.closed), .reply(Self.receipts(2)),
@@ -276,14 +276,14 @@ struct ReportTests {
         #expect(issuectl(["report", "--id", "", "m"]).code == .usage)
     }
 
-    @Test("A key always gives the same producer, and different keys give different ones")
+    @Test("The same --id always gives the same producer, and different ones give different producers")
     func keys() {
         let producers = ["backup-2026-11-22", "backup-2026-11-23", "", "ä"].map { ReportID.producer(for: $0) }
         #expect(Set(producers).count == 4)
         #expect(producers.allSatisfy { ProducerForm.isUUID($0) })
         #expect(ReportID.producer(for: "backup-2026-11-22") == producers[0])
         #expect(producers[0].dropFirst(14).first == "8")
-        // The hash of the empty text, from the draft, except for the version and variant bits.
+        // The FNV-1a hash of the empty text (draft-eastlake-fnv), except for the version and variant bits.
         #expect(producers[2] == "6c62272e-07bb-8142-a2b8-21756295c58d")
     }
 

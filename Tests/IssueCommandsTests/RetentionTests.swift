@@ -37,7 +37,7 @@ struct RetentionTests {
                 """), "\(outcome.output)")
     }
 
-    @Test("An age whose records are all in the open range says so")
+    @Test("If all records of a MaxAge= rule are in the open range, the next removal is after that range")
     func openRange() {
         let reply = """
             {"records": 1, "bytes": 1048576, "max_bytes": 1073741824, "keep_free": 268435456, "rules": [
@@ -48,7 +48,7 @@ struct RetentionTests {
         #expect(lines.last?.contains(row) == true, "\(lines)")
     }
 
-    @Test("Above MaxSize=, records of the open range are said to be removed after it")
+    @Test("Above MaxSize=, the next removal is after the open range if all records are in that range")
     func sizeOfOpenRange() {
         let reply = """
             {"records": 1, "bytes": 8388609, "max_bytes": 8388608, "keep_free": 268435456, "rules": [
@@ -59,7 +59,7 @@ struct RetentionTests {
         #expect(output.contains("\nKeepFree=  unknown "))
     }
 
-    @Test("If other files fill the disk, KeepFree= removes nothing, which is not unknown")
+    @Test("If other files fill the disk, no removal is expected for KeepFree=")
     func unreachable() {
         let reply = """
             {"records": 1, "bytes": 8388608, "max_bytes": 16777216, "free_bytes": 1024, "keep_free": 268435456,
@@ -71,7 +71,7 @@ struct RetentionTests {
         #expect(output.contains("\nKeepFree=  not expected        -  -\n"), "\(output)")
     }
 
-    @Test("If the growth is not known, nothing is said about it, nor about limits on space")
+    @Test("An unknown growth is left out, and then the next removal for MaxSize= is unknown")
     func unknownGrowth() {
         let unknown = Self.reply.replacing(#""growth": 2097152, "#, with: "")
         let output = issuectl(["retention"], .reply(unknown)).output
@@ -82,7 +82,7 @@ struct RetentionTests {
         #expect(none.contains("\nMaxSize=                    not expected "))
     }
 
-    @Test("With --ndjson each rule is a line, and users without the right learn how to get it")
+    @Test("With --ndjson, each rule is a line; a user without permission is told who may see retention")
     func forms() {
         #expect(issuectl(["retention", "--ndjson"], .reply(Self.reply)).output.split(separator: "\n").count == 5)
         let denied = issuectl(["retention"], .failure(.refused(.denied)))

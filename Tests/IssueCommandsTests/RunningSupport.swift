@@ -43,7 +43,7 @@ final class ScriptedSurroundings {
     }
 }
 
-/// Collects output, and can simulate a reader that leaves after a number of lines.
+/// Collects output, and can simulate a reader that closes the output after a number of writes.
 final class CollectedOutput: CommandOutput {
     var output: [UInt8] = []
     var errors: [UInt8] = []

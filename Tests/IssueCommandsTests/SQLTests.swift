@@ -46,7 +46,7 @@ struct SQLTests {
         var paths: [String?]
     }
 
-    /// Runs the command with a database that answers `one`, `none`, `cut` and `values`.
+    /// Runs the command with a database whose queries are single words, such as `one`, with prepared results.
     private func sql(
         _ arguments: [String], width: Int? = nil, environment: [String: String] = [:], input: [String] = [],
         isInputTerminal: Bool = false, status: ScriptedLink.Reply = .reply("")
@@ -102,7 +102,7 @@ struct SQLTests {
         #expect(names == [])
     }
 
-    @Test("The program is searched next to issuectl, then where an installation has it")
+    @Test("The program is searched for next to issuectl, then where an installation has it")
     func folders() {
         #expect(
             ExtraProgram.folders(of: "/usr/local/bin")
@@ -122,7 +122,7 @@ struct SQLTests {
         #expect(sql(["--csv", "one"], width: 80).outcome.output == csv)
     }
 
-    @Test("CSV tells NULL from an empty text, and quotes what needs it")
+    @Test("CSV distinguishes NULL from an empty text, and quotes the texts that require it")
     func csv() {
         #expect(
             sql(["values"]).outcome.output
@@ -162,7 +162,7 @@ struct SQLTests {
         }
     }
 
-    @Test("Wide columns share what narrow ones leave of the terminal, and every column is shown")
+    @Test("Wide columns share the width that narrow columns leave, and every column is shown")
     func width() {
         let line = sql(["wide"], width: 40).outcome.output.split(separator: "\n").last
         #expect(line == "\(" 1  " + String(repeating: "x", count: 32))…  2")
@@ -238,7 +238,7 @@ struct SQLTests {
     }
 
     @Test(
-        "An invalid command line is an error that names the valid values",
+        "An invalid command line is a usage error, and no database is opened",
         arguments: [
             (["--limit", "0", "one"], "invalid value '0' for --limit; expected a whole number from 1 to 2147483647"),
             (["--timeout", "soon", "one"], "invalid value 'soon' for --timeout; expected a time span"),

@@ -41,7 +41,7 @@ struct StateTests {
     }
 
     @Test(
-        "Other commands that take the id of an issue accept its beginning",
+        "group, list, records and silence accept the beginning of an issue's id",
         arguments: [
             (["group", "merge", "g0123456789abcdef", "gab12"], "MergeGroups "),
             (["group", "split", "gab12"], "SplitGroup "),
@@ -70,7 +70,7 @@ struct StateTests {
         #expect(short.errors == lines("issuectl: 'g33a' is too short: give at least 4 digits after the g"))
     }
 
-    @Test("The beginning of an issue's id is enough if it is that of one issue only")
+    @Test("The beginning of an issue's id is enough if no other issue's id begins with it")
     func abbreviations() {
         func group(_ id: String) -> String { Fixtures.decodingGroup.replacing(#""id":"g7""#, with: "\"id\":\"\(id)\"") }
         let absent = ScriptedLink.Reply.failure(.refused(.notFound(id: "gab12")))
@@ -112,7 +112,7 @@ struct StateTests {
                         + "Decoding failed"))
     }
 
-    @Test("resolve --in and --in-next name the version with the fix, and an old daemon's reply causes a warning")
+    @Test("resolve --in and --in-next say which version has the fix, and exclude --until-newer-version")
     func fixes() {
         func resolved(_ members: String) -> ScriptedLink.Reply {
             guard case .reply(let json) = reply("resolved") else { return reply("resolved") }
@@ -135,7 +135,7 @@ struct StateTests {
         }
     }
 
-    @Test("mute --until-count sends a number, and prints how many are left")
+    @Test("mute --until-count sends a number of occurrences, and prints how many are left")
     func counts() {
         func muted(_ members: String) -> ScriptedLink.Reply {
             guard case .reply(let json) = reply("muted") else { return reply("muted") }
@@ -243,7 +243,7 @@ struct StateTests {
         #expect(hostile.split(separator: "\n").count == 1)
     }
 
-    @Test("Several groups can be given, and those that exist are changed even if others do not")
+    @Test("Several groups can be given, and those that exist are changed even if others do not exist")
     func several() throws {
         let replies: [ScriptedLink.Reply] = [
             reply("muted"), .failure(.refused(.notFound(id: "g8"))), reply("muted", title: "Disk full"),

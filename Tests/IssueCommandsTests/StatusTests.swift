@@ -69,7 +69,7 @@ struct StatusTests {
         #expect(shown[6].contains("and 1,035 more"))
     }
 
-    @Test("The status shows the sum of each ledger and whether it balances")
+    @Test("The status shows the fates of each ledger and whether they add up to the number received")
     func status() {
         let reply = Fixtures.status(
             Fixtures.logzio, Fixtures.archive, suppressions: Self.suppressions, faults: "\"issues.db-1 was set aside\"")
@@ -118,7 +118,7 @@ struct StatusTests {
         #expect(issuectl(["status", "--json"], .reply(reply)).output == reply + "\n")
     }
 
-    @Test("Ledgers that do not fit next to each other follow below")
+    @Test("Ledgers that do not fit next to each other are shown one below the other")
     func narrow() {
         let reply = Fixtures.status(Fixtures.logzio, Fixtures.archive)
         let outcome = issuectl(["status"], width: 40, .reply(reply))
@@ -209,7 +209,7 @@ struct StatusTests {
         #expect(paused.errors.hasPrefix("issuectl: some records are still pending (logzio): the destination is paused"))
     }
 
-    @Test("Flush shows when a wait that the destination has requested ends")
+    @Test("If a destination has requested a wait, flush shows when the wait ends")
     func requestedWait() {
         let after = Fixtures.flushed(pending: 2, delivered: 6, oldest: "2026-11-21T11:59:00.000Z", advice: "Wait")
             .replacing(
@@ -230,7 +230,7 @@ struct StatusTests {
         #expect(issuectl(["status"], .reply(running)).output.contains("Up           2 min, since "))
     }
 
-    @Test("Since when a destination fails is shown")
+    @Test("The status shows since when a destination has been failing")
     func failingSince() {
         let failing = Fixtures.flushed(pending: 3, delivered: 5)
             .replacing(#""ledger""#, with: #""failing_since":"2026-11-21T11:59:00.000Z","ledger""#)
@@ -277,7 +277,7 @@ struct StatusTests {
         #expect(unfinished.code == .tryAgain && unfinished.errors.contains("became dead letters (logzio)"))
     }
 
-    @Test("Flush does not wait for records that arrive after the call")
+    @Test("Records that arrive after the call do not change the exit code of flush")
     func laterRecords() {
         let after = Fixtures.flushed(pending: 2, delivered: 6, oldest: "2026-11-21T12:00:01.000Z")
         let json = issuectl(["flush", "--json"], .reply("{\"destinations\":[\(after)]}"))
@@ -286,7 +286,7 @@ struct StatusTests {
         #expect(issuectl(["flush", "--ndjson"], .reply("{\"destinations\":[\(after)]}")).output == after + "\n")
     }
 
-    @Test("Flush does not wait for a destination that is no longer configured")
+    @Test("Flush ignores a destination that is no longer configured, and rejects its name")
     func removedDestination() {
         let removed = Fixtures.flushed("old", pending: 2, delivered: 6)
             .replacing(#""state":"idle""#, with: #""state":"idle","reason":"no longer configured""#)
@@ -297,7 +297,7 @@ struct StatusTests {
         #expect(named.code == .refused && named.errors.contains("no destination 'old' is configured"))
     }
 
-    @Test("Flush and status show corrections that wait, and flush fails if they still do")
+    @Test("Flush and status show pending corrections, and flush exits with 75 if some are still pending")
     func corrections() {
         func waiting(_ count: Int) -> String {
             let none = Fixtures.flushed(pending: 0, delivered: 5, oldest: "2026-11-21T10:00:00.000Z")

@@ -48,14 +48,14 @@ struct TextTests {
         }
     }
 
-    @Test("An unbounded number of combining marks is cut")
+    @Test("A long run of combining marks is cut")
     func piledMarks() {
         let text = TerminalSanitizer.line("a" + String(repeating: "\u{301}", count: 5000) + "b")
         #expect(text.unicodeScalars.count < 20)
         #expect(text.hasSuffix("b"))
     }
 
-    @Test("Multi-line text keeps its line feeds only")
+    @Test("Multi-line text keeps its line feeds; other control characters are removed or escaped")
     func page() {
         #expect(TerminalSanitizer.lines("a\nb\r\n\u{1B}c") == ["a", "b", "\\x1bc"])
     }
@@ -69,7 +69,7 @@ struct TextTests {
     }
 
     @Test(
-        "Bidirectional marks and control characters are escaped in strings, and keep their meaning",
+        "Bidirectional marks and control characters in JSON are escaped without changing its meaning",
         arguments: [
             ("{\"a\":\"x\u{202E}y\u{2066}\u{200F}\"}", #"{"a":"x\u202ey\u2066\u200f"}"#),
             ("{\"\u{202E}\":1}", #"{"\u202e":1}"#), ("[\"\u{E0041}\"]", #"["\udb40\udc41"]"#),
@@ -90,7 +90,7 @@ struct TextTests {
     }
 
     @Test(
-        "A relative time is rounded to the nearest number of its unit",
+        "A relative time is rounded to the nearest number of its smallest unit",
         arguments: [
             (0, "now"), (999, "now"), (-999, "now"), (1000, "1 s ago"), (59_499, "59 s ago"), (59_999, "1 min ago"),
             (60_000, "1 min ago"),
@@ -137,7 +137,7 @@ struct TextTests {
     }
 
     @Test(
-        "Anything else is not a time",
+        "A text that has none of the documented forms is not a time",
         arguments: [
             "", "soon", "2026", "2026-13-01", "2h ago", "h", "5 parsecs", "-", "99999999999999999999d", "1.5h", "25:00",
             "8:0", "12:60", "today 8", "today  08:00", "2026-11-20T10", "2026-11-20T10:00+1", "15:00+1",
@@ -173,7 +173,8 @@ struct TextTests {
     }
 
     @Test(
-        "Anything else is not a time span", arguments: ["", " ", "s", "x5", "5x", "-5s", "9223372036854775807w", "١s"])
+        "A text that systemd would not accept is not a time span",
+        arguments: ["", " ", "s", "x5", "5x", "-5s", "9223372036854775807w", "١s"])
     func noSpans(text: String) {
         #expect(DurationExpression.duration(text) == nil)
     }
@@ -190,7 +191,7 @@ struct TextTests {
         #expect(SeverityWord.severity(word) == severity)
     }
 
-    @Test("Counts are scaled to the highest, and zero differs from a small count")
+    @Test("A sparkline is scaled to the highest count, and shows zero and a small count differently")
     func sparkline() {
         #expect(Sparkline.text([0, 1, 4, 8, 800, 0]) == "·▁▁▁█·")
         #expect(Sparkline.text([1, 2, 3, 4, 5, 6, 7, 8]) == "▁▂▃▄▅▆▇█")

@@ -31,7 +31,7 @@ struct PresenterTests {
         #expect(error.source == .internalInconsistency)
         #expect(error.title == error.source.title)
         guard case .acknowledge = error.recovery else {
-            Issue.record("It asks for \(error.recovery)")
+            Issue.record("The recovery is \(error.recovery)")
             return
         }
     }

@@ -43,7 +43,7 @@ struct BuiltInRulesTests {
         #expect(reports([.addresses]) { reportIssue(text) }.map(\.message) == ["no route to [@ip] for [@email]"])
     }
 
-    @Test("Names can be added and exempted")
+    @Test("Names of secrets can be added, and others can be exempted")
     func names() {
         let rule = IssueRedaction.secrets(named: ["badge"], except: ["push_token"])
         let reports = reports([rule]) {

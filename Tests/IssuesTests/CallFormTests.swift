@@ -71,7 +71,7 @@ struct CallFormTests {
             ])
     }
 
-    @Test("A message that is not a literal is reported as before, without a template")
+    @Test("A message that is not a literal is reported without a template")
     func others() {
         let found = reports {
             reportIssue()
@@ -175,7 +175,7 @@ struct CallFormTests {
         #expect(collector.reports.map(\.template) == [nil, "Loading", "Loading {}", nil, "Loading {}", nil])
     }
 
-    @Test("unimplemented takes every form of a description, and its arguments are values")
+    @Test("unimplemented takes every form of a description, and a call's arguments are values of the template")
     func unimplementedForms() throws {
         let literal: @Sendable (Int) -> Int = unimplemented("Till.open", placeholder: 1)
         let interpolated: @Sendable () throws -> Void = unimplemented("Till \(name)")

@@ -55,7 +55,7 @@ struct CauseTests {
         #expect(causes.last?.message == "CancellationError()")
     }
 
-    @Test("A cycle of causes terminates")
+    @Test("Reading a cycle of causes terminates")
     func ring() {
         let first = Ring("first")
         let second = Ring("second")
@@ -72,12 +72,12 @@ struct CauseTests {
         #expect(IssueReport(error).causes.map(\.message) == ["Disk full"])
     }
 
-    @Test("An error that is its own cause terminates")
+    @Test("Reading an error that is its own cause terminates")
     func mirrored() {
         #expect(IssueReport(Mirrored()).causes.isEmpty)
     }
 
-    @Test("A hundred nested errors, or a million sibling errors, terminate")
+    @Test("At most 16 causes are read, however deep errors are nested and however many causes they have")
     func bounds() {
         let deep = (0..<100).reduce(Caught.end) { error, _ in .caught(error) }
         #expect(IssueReport(deep).causes.count <= 16)

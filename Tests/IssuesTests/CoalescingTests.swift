@@ -27,7 +27,7 @@ struct CoalescingTests {
         }
     }
 
-    @Test("Reports with another location, level, message, metadata, breadcrumb or a receipt are sent separately")
+    @Test("Reports that differ in location, level, message, metadata or breadcrumbs, or have a receipt, are separate")
     func different() async throws {
         try await CollectorFixture.with(faults: nil) { fixture in
             let line: UInt = 7

@@ -15,7 +15,7 @@ struct CollectorConnectionTests {
 
             do throws(CollectorConnectionError) {
                 _ = try connection.call(CollectorMethod.show.fullName, json: IDParameters(id: "x").json)
-                Issue.record("The refusal was not seen")
+                Issue.record("The refused call did not throw")
             } catch {
                 #expect(error == .refused(.notFound(id: "x")))
             }
@@ -50,7 +50,7 @@ struct CollectorConnectionTests {
             do throws(CollectorConnectionError) {
                 _ = try connection.call(
                     CollectorMethod.flush.fullName, json: FlushParameters().json, timeout: .milliseconds(30))
-                Issue.record("The deadline was not seen")
+                Issue.record("The call did not time out")
             } catch {
                 #expect(error == .timedOut)
             }

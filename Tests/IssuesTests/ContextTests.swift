@@ -33,7 +33,7 @@ struct ContextTests {
         return try await body()
     }
 
-    @Test("The closure is called in the reporting task, once for each report, and fills the record")
+    @Test("The context closure is called in the reporting task, and its ids are sent with the record")
     func hook() async throws {
         try await CollectorFixture.with { fixture in
             await withHook {
@@ -61,7 +61,7 @@ struct ContextTests {
         }
     }
 
-    @Test("Without a closure, a report has no ids; without reporters, the closure is not called")
+    @Test("Without a context closure, a report has no ids; with one, a directly created report has them")
     func none() async {
         let calls = Atomic(0)
         #expect(IssueReport("m").context.isEmpty)
@@ -79,7 +79,7 @@ struct ContextTests {
         #expect(IssueReporters.context == nil)
     }
 
-    @Test("A closure that reports issues itself is not called for them")
+    @Test("A context closure that reports an issue is not called for that issue")
     func recursion() async {
         let sink = Sink()
         await withHook({
@@ -114,7 +114,7 @@ struct ContextTests {
         }
     }
 
-    @Test("A scope gives its ids to all reports in it, in child tasks too, and outer scopes and the closure the others")
+    @Test("A scope sets ids for its reports, also in child tasks; outer scopes and the closure set the other ids")
     func scopes() async {
         let sink = Sink()
         await withHook {
@@ -142,7 +142,7 @@ struct ContextTests {
             ])
     }
 
-    @Test("Responders that are passed on as a value take the ids with them")
+    @Test("Responders that are passed on as a value keep the ids of their scope")
     func passedOn() {
         let sink = Sink()
         let responders = withIssueReporters([sink]) {
@@ -202,7 +202,7 @@ struct ContextTests {
         }
     }
 
-    @Test("Changing the file or the function of a location replaces only that text given at run time")
+    @Test("Changing the file or the function of a location that was given at run time leaves the other unchanged")
     func changedSite() {
         var site = IssueSite(fileID: "a/b.swift".lowercased(), line: 1, function: "f()".lowercased())
         #expect("\(site.fileID)" == "unknown/unknown" && "\(site.filePath)" == "unknown")
@@ -215,7 +215,7 @@ struct ContextTests {
         #expect(site.file == "a/b.swift" && site.functionName == nil)
     }
 
-    @Test("A finished report goes through responders, known issues and reporters like any other")
+    @Test("A finished report goes through responders and reporters like any other")
     func finished() {
         let sink = Sink()
         let old = OldReporter()

@@ -117,7 +117,7 @@ struct DeliveryTests {
         }
     }
 
-    @Test("A flush that gives up early returns at the first failed connection", .timeLimit(.minutes(5)))
+    @Test("A flush that stops at the first failure ends early if no daemon is running", .timeLimit(.minutes(5)))
     func hurry() async throws {
         try await CollectorFixture.with(faults: nil) { fixture in
             fixture.reporter.submit(IssueReport("nobody hears"))
@@ -213,7 +213,7 @@ struct DeliveryTests {
             let receipt = fixture.reporter.submit(IssueReport("slow"))
             let impatient = Task { try await receipt.delivered(timeout: .seconds(600)) }
             let patient = Task { try await receipt.delivered(timeout: .seconds(600)) }
-            // Both are waiting for fates, or a call of both has been answered.
+            // Both tasks are waiting for fates, or a call on behalf of both has been answered.
             #expect(try await collector.waits { $0.awaits >= 2 })
 
             impatient.cancel()
@@ -253,7 +253,7 @@ struct DeliveryTests {
         }
     }
 
-    @Test("An issue that is not stored in time has no fate and throws a timeout error")
+    @Test("Waiting for the fates of an issue that is not stored in time throws a timeout error")
     func fatesOfNothing() async throws {
         try await CollectorFixture.with(faults: nil) { fixture in
             let receipt = fixture.reporter.submit(IssueReport("m"))

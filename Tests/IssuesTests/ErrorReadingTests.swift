@@ -59,7 +59,7 @@ struct ErrorReadingTests {
         #expect(report(Described.one).message == "described")
         #expect(report(Debugged.one).message == "debugged")
         #expect(report(Value()).message == "Value()")
-        // Reporters of swift-issue-reporting receive the same text as there.
+        // A reporter written for swift-issue-reporting receives the same text as from that library.
         let reporter = OldReporter()
         withIssueReporters([reporter]) { reportIssue(Reportable.one(2), "Paying") }
         #expect(reporter.issues.map(\.message) == ["Caught error: one(2): Paying"])
@@ -79,7 +79,7 @@ struct ErrorReadingTests {
         #expect(report.metadata["NSLocalizedDescription"] == nil)
     }
 
-    @Test("An NSError without a description is described by domain and code")
+    @Test("An NSError without a description is described by domain and code, or by its POSIX error")
     func bareNSError() {
         #expect(report(NSError(domain: "com.example", code: 7)).message == "com.example error 7")
         #expect(

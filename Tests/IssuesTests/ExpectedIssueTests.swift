@@ -57,7 +57,7 @@ struct ExpectedIssueTests {
             ])
     }
 
-    @Test("Without a matcher, any issue is expected, and none is reported")
+    @Test("Without a matcher, any issue is expected, and only a missing one is reported")
     func unmatched() async {
         let outer = Collector()
         await withIssueReporters([outer]) {

@@ -60,14 +60,14 @@ private let ofXCTest = [
         if: FailingPackage.folder != nil, "scripts/test builds Tests/Failing and sets ISSUED_TEST_FAILING"))
 struct FailingRunTests {
     @Test(
-        "Under Swift Testing, a report from any thread or task fails the run with its message",
+        "In Swift Testing, a report from any thread or task fails the run unless it is a warning, expected or silenced",
         arguments: FailingPackage.Configuration.allCases, ofSwiftTesting)
     fileprivate func swiftTesting(configuration: FailingPackage.Configuration, run: FailingRun) async throws {
         try await check(run, by: .swiftTesting, configuration)
     }
 
     @Test(
-        "Under XCTest, a report from any thread or task fails the run with its message",
+        "In XCTest, a report from any thread or task fails the run unless it is a warning or expected",
         arguments: FailingPackage.Configuration.allCases, ofXCTest)
     fileprivate func xcTest(configuration: FailingPackage.Configuration, run: FailingRun) async throws {
         try await check(run, by: .xcTest, configuration)

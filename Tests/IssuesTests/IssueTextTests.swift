@@ -28,7 +28,7 @@ struct IssueTextTests {
         return received
     }
 
-    @Test("Its constant part is sent as the template, and its values as parts of their types")
+    @Test("The constant part of a text is sent as the template, and its values are sent as parts with their types")
     func typed() async throws {
         let records = try await records {
             let (name, count, share, isOpen) = ("ann", -3, 0.25, true)
@@ -106,7 +106,7 @@ struct IssueTextTests {
         }
     }
 
-    @Test("A template or a number of values above the daemon's limit is not sent")
+    @Test("A template is not sent if it is longer, or has more values, than the daemon allows")
     func limits() async throws {
         let sent = try await records {
             for (count, length) in [(64, 1), (65, 1), (1, 1022), (1, 1023)] {
@@ -122,7 +122,7 @@ struct IssueTextTests {
         #expect(sent.map(\.parts.count) == [64, 0, 1, 0])
     }
 
-    @Test("A message that is changed later has no template, as it may no longer agree with it")
+    @Test("A message that is changed later has no template, because the template may no longer match")
     func changed() {
         var report = IssueReport("a \(1)")
         #expect(report.template == "a {}")

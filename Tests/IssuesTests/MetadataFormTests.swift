@@ -29,7 +29,7 @@ struct MetadataFormTests {
         return collector.reports
     }
 
-    @Test("A metadata literal takes variables of any Encodable type beside literals")
+    @Test("A metadata literal takes variables of any Encodable type next to literals")
     func variables() {
         let expected: IssueMetadata = [
             "order": ["number": 7], "name": "ann", "attempt": 3, "ratio": 0.5, "list": [1, 2], "none": nil,
@@ -78,7 +78,7 @@ struct MetadataFormTests {
         #expect(found.suffix(2).map(\.message) == ["ann", "ann: refused"])
     }
 
-    @Test("Metadata takes literals with nested objects, lists, nil, initializers and keys as before")
+    @Test("Metadata takes literals with nested objects, lists, nil, initializers and typed keys")
     func literals() {
         let found = reports {
             reportIssue("a", metadata: ["object": ["n": 1, "t": "x"], "none": nil, "list": [1, "b"]])
@@ -233,7 +233,7 @@ struct MetadataFormTests {
         #expect(created.map(\.fingerprint) == ["own", "own", "scope", "own", "scope", "own", "own"])
     }
 
-    @Test("A value has a format of its own, and the template is the same")
+    @Test("A value can have a format, which does not change the template")
     func formats() {
         let found = reports {
             reportIssue("took \(1.0 / 3, format: .decimals(2)) s at \(255, format: .hex)")

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Reading metadata")
 struct MetadataReadingTests {
-    @Test("Each kind of value can be read as its own type only")
+    @Test("Each kind of value can be read only as its own type, and an integer also as a number")
     func kinds() {
         func kinds(_ value: IssueMetadata.Value) -> [String] {
             var kinds: [String] = []
@@ -26,7 +26,7 @@ struct MetadataReadingTests {
         #expect(kinds(nil) == ["null"])
     }
 
-    @Test("A value is described by its content")
+    @Test("Each kind of value is read with its content, including empty and nested values")
     func values() throws {
         let metadata: IssueMetadata = [
             "text": "shelf", "empty": "", "whole": -3, "number": 0.5, "no": false, "list": [1, "two", nil],

@@ -4,10 +4,10 @@ import Issues
 import Testing
 import UnixIO
 
-/// A program of `Tests/Failing` with its expected behavior.
+/// A program of `Tests/Failing` with its expected behaviour.
 private struct FailingProgram: CustomTestStringConvertible, Sendable {
     var name: String
-    /// The text that it must report first.
+    /// The text that the output must contain.
     var reports: String
     var traps: (debug: Bool, release: Bool)
 
@@ -125,14 +125,14 @@ struct MishapTests {
         }
     }
 
-    @Test("A package that depends on swift-issue-reporting reports through Issues, unchanged")
+    @Test("An unchanged package that depends on swift-issue-reporting reports through Issues")
     func otherPackage() async throws {
         let result = try await FailingPackage.start("moved-over", [], .debug)
         #expect(result.text.contains("Turnstile/Turnstile.swift:7: error: Passing the turnstile: Locked()"))
         #expect(result.end == .exit(0))
     }
 
-    @Test("Known issues work outside tests, and missing ones are reported")
+    @Test("Outside tests, a known issue is printed as an expected one, and a missing one is reported")
     func known() async throws {
         let result = try await FailingPackage.start("mishaps", ["known"], .release)
         #expect(

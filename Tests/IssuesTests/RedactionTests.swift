@@ -98,7 +98,7 @@ struct RedactionTests {
             ])
     }
 
-    @Test("Values of the message are replaced, and its template stays")
+    @Test("Values in the message are replaced, and the template does not change")
     func template() async throws {
         let (name, number, empty) = ("xq1", 7, "")
         let reports = await reports {
@@ -156,7 +156,7 @@ struct RedactionTests {
         }
     }
 
-    @Test("The line of a failed assertion has the values in its reason replaced")
+    @Test("Values in the reason of a failed assertion are replaced in its line")
     func assertion() async {
         let lines = Mutex<[String]>([])
         await with {
@@ -176,7 +176,7 @@ struct RedactionTests {
         #expect(reporter.issues.map(\.message) == ["plain [@secret]"])
     }
 
-    @Test("An issue that a rule reports is reported without its texts and does not call the rule again")
+    @Test("An issue that a rule itself reports reaches no reporter and does not call the rule endlessly")
     func recursion() async throws {
         let calls = Atomic(0)
         let rule = IssueRedaction.texts { text in

@@ -53,7 +53,7 @@ struct ReporterScopeTests {
         #expect(await detached.reporters.count == 1)
     }
 
-    @Test("A reporter that forwards to another one in a scope of its own reaches it")
+    @Test("A reporter can forward an issue to another reporter in a scope of its own")
     func forwarding() {
         struct Forwarder: IssueSink {
             let other: Collector
@@ -101,7 +101,7 @@ struct ReporterScopeTests {
         #expect(uploader.messages.withLock { $0 } == ["first", "from the task", "and again"])
     }
 
-    @Test("A message closure that reports an issue loses neither of the two")
+    @Test("If a message closure reports an issue itself, both issues arrive")
     func reportingMessage() {
         func price() -> Int {
             reportIssue("no price")
@@ -140,7 +140,7 @@ struct ReporterScopeTests {
             ])
     }
 
-    @Test("An error whose description reports an issue loses neither of the two")
+    @Test("If the description of an error reports an issue itself, both issues arrive")
     func reportingError() {
         struct Loud: Error, CustomStringConvertible {
             var description: String {

@@ -24,7 +24,7 @@ struct ReservedKeyTests {
         }
     }
 
-    @Test("With too many keys, including the one for the rest, all values arrive")
+    @Test("With too many keys, all values arrive, even if the application itself uses the key for the rest")
     func rest() async throws {
         try await CollectorFixture.with { fixture in
             var values = Dictionary(

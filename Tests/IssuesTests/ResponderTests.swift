@@ -20,7 +20,7 @@ private final class ResponderLog: Sendable {
 
 @Suite("Responders")
 struct ResponderTests {
-    @Test("A receive responder decides whether an error is handled: untyped, typed and without the error")
+    @Test("A receive responder, typed or not, with or without the error, decides whether an error is handled")
     func receive() {
         let collector = Collector()
         let notes = ResponderLog()
@@ -49,7 +49,7 @@ struct ResponderTests {
         #expect(collector.messages == ["Shop.first"])
     }
 
-    @Test("The line of a log responder contains a reportable error's description and message")
+    @Test("The line of a log responder contains the caller's text and the message of a reportable error")
     func ownMessage() {
         struct Refused: ReportableError {
             var message: String { "The bank said no" }
@@ -87,7 +87,7 @@ struct ResponderTests {
         #expect(collector.messages == [])
     }
 
-    @Test("A handle responder stops the propagation: untyped, typed and without the error")
+    @Test("A handle responder, typed or not, with or without the error, stops the propagation")
     func handle() {
         let collector = Collector()
         let notes = ResponderLog()
@@ -140,7 +140,7 @@ struct ResponderTests {
         #expect(collector.reports.map(\.isReportable) == [true])
     }
 
-    @Test("In the scenario of ErrorHierarchy, each of six errors reaches the expected responder")
+    @Test("An error passes nested receive, transform and handle responders in order, as in the library ErrorHierarchy")
     func hierarchy() {
         let notes = ResponderLog()
         func run(_ error: any Error) {
@@ -162,7 +162,7 @@ struct ResponderTests {
         #expect(notes.texts == ["Test 1", "Test 1", "Test 2"])
     }
 
-    @Test("Responders receive a message as an error, and it is evaluated once")
+    @Test("Responders receive a message as an error, and the message is evaluated once")
     func message() {
         let collector = Collector()
         let notes = ResponderLog()
@@ -297,7 +297,7 @@ struct ResponderTests {
             withErrorResponders(.handle { notes.add("outer") }) {
                 withErrorResponders(.discard) {
                     reportIssue(Shop.first)
-                    Reported.assert(false, "no trap, in a debug build neither")
+                    Reported.assert(false, "no trap, not even in a debug build")
                 }
             }
         }

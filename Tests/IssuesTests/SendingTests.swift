@@ -17,7 +17,7 @@ struct SendingTests {
         }
     }
 
-    @Test("A report can be changed or withheld; the next report contains the number of withheld ones")
+    @Test("beforeSend can change or withhold a report; the next report contains the number of withheld ones")
     func beforeSend() async throws {
         let gate = SendGate()
         gate.beforeSend = { report in
@@ -135,7 +135,7 @@ struct SendingTests {
         return records
     }
 
-    @Test("A count is not lost with the dropped report that contains it")
+    @Test("A count is not lost if the report that contains it is dropped")
     func dropped() async throws {
         let messages = ["secret", "tells", "second", "third", "fourth"]
         let records = try await arriving(messages.map { IssueReport($0) })

@@ -19,7 +19,7 @@ struct ServerTrustTests {
     }
 
     @Test(
-        "Servers of root, the same user and the user issued are trusted, others are not",
+        "Servers of root, of the same user and of the daemon's user are trusted; others are not",
         arguments: [0, 1000] as [UInt32])
     func peers(own: UInt32) {
         let trust = Self.trust(own)

@@ -88,7 +88,7 @@ struct SpillTests {
     }
 
     @Test(
-        "A daemon that does not reply delays a run only up to its deadline",
+        "A daemon that does not reply delays the sending of saved calls only up to the deadline",
         .timeLimit(.minutes(1)), arguments: [.zero, .milliseconds(50)] as [Duration])
     func deadline(time: Duration) async throws {
         try await Self.withFolder { folder in

@@ -33,7 +33,7 @@ struct StandardErrorLineTests {
         #expect(throttle.decide(key, at: instant(1)) == .write(omitted: 501))
         #expect(throttle.decide(key, at: instant(1)) == .omit)
         #expect(throttle.decide(key, at: instant(2)) == .write(omitted: 1))
-        // After a pause it starts again.
+        // After a pause, ten lines are written again.
         #expect(throttle.decide(key, at: instant(60)) == .write(omitted: 0))
         for _ in 0..<9 { #expect(throttle.decide(key, at: instant(60)) == .write(omitted: 0)) }
         #expect(throttle.decide(key, at: instant(60)) == .announce)
@@ -56,7 +56,7 @@ struct StandardErrorLineTests {
         #expect(report(in: "a.swift") != report(in: "b.swift"))
     }
 
-    @Test("Any number of locations takes bounded memory, and none is silenced because of others")
+    @Test("No location is silenced because of the lines of many other locations")
     func bounded() {
         var throttle = LineThrottle()
         for line in 1...1000 {

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("The test context")
 struct TestContextTests {
-    @Test("It contains the id and the traits of the test", .tags(.context))
+    @Test("The context of a test contains the test's id and traits", .tags(.context))
     func current() throws {
         guard case .swiftTesting(let testing?) = TestContext.current else {
             Issue.record("No test: \(String(describing: TestContext.current))")
@@ -15,7 +15,7 @@ struct TestContextTests {
         #expect(TestContext.current?.isSwiftTesting == true)
     }
 
-    @Test("Outside the test's task it is Swift Testing with an unknown test")
+    @Test("Outside the test's task, the context is Swift Testing with an unknown test")
     func detached() async {
         let context = await Task.detached { TestContext.current }.value
         #expect(context == .swiftTesting(nil))

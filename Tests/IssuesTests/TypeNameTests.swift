@@ -26,7 +26,9 @@ struct TypeNameTests {
         #expect(reports[0].message == "Secret(kind: IssuesTests.Secret.Kind.inner)")
     }
 
-    @Test("Texts that only resemble such names are unchanged", arguments: ["$", "(unknown context at $12", "a $5 (b)"])
+    @Test(
+        "Texts that only resemble the names of private types are unchanged",
+        arguments: ["$", "(unknown context at $12", "a $5 (b)"])
     func others(text: String) {
         struct Saying: Error, CustomStringConvertible { var description: String }
         #expect(IssueReport(Saying(description: text)).message == text)

@@ -10,7 +10,7 @@ struct CallStackTests {
         return found + []
     }
 
-    @Test("Return addresses are in the code of loaded images, and those of the tests in their image")
+    @Test("Return addresses are in the code of loaded images; those of the test are in the test's image")
     func addresses() throws {
         let addresses = Self.deep(5) { CallStack.returnAddresses(atMost: 40) }
         let images = LoadedImage.all

@@ -15,7 +15,7 @@ struct CommandRunTests {
         return (run, String(decoding: run.output, as: UTF8.self))
     }
 
-    /// Whether a process of a group still runs after ten seconds. One that was killed may not have ended yet.
+    /// Returns `true` if a process of a group still runs after a minute. A killed process may not have ended yet.
     private func isLeft(group text: String) throws -> Bool {
         let group = try #require(text.split(separator: "\n").first)
         let deadline = MonotonicClock.now.advanced(by: .seconds(60))
@@ -91,7 +91,7 @@ struct CommandRunTests {
         #expect(found.run.output.count == CommandRun.keptOutput)
     }
 
-    @Test("Without a limit of the output, the end of it is kept, and the timeout applies")
+    @Test("Without a limit of the output, the end of the output is kept, and the timeout applies")
     func unlimited() throws {
         func run(_ script: String, timeout: Duration) throws -> CommandRun {
             try CommandRun(["/bin/sh", "-c", script], environment: [], keeping: 100, limit: nil, timeout: timeout)
@@ -124,14 +124,14 @@ struct CommandRunTests {
         #expect(isReaped)
     }
 
-    @Test("A child that keeps the pipes open neither delays the result nor is left")
+    @Test("A child that keeps the pipes open does not delay the result, and is killed")
     func child() throws {
         let found = try run("echo $$; sleep 1000 & exit 0", timeout: .seconds(60))
         #expect(found.run.end == .exit(0))
         #expect(try !isLeft(group: found.text))
     }
 
-    @Test("A program that does not read its input, or closes its streams, gets its exit status through")
+    @Test("The exit status is returned even if the program does not read its input or closes its streams")
     func unread() throws {
         let large = String(repeating: "x", count: 1 << 20)
         #expect(try run("exit 3", input: large).run.end == .exit(3))

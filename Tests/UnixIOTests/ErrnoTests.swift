@@ -16,7 +16,7 @@ struct ErrnoTests {
         #expect(!Errno(rawValue: number).name.isEmpty)
     }
 
-    @Test("The error of the last failed call can be read")
+    @Test("A failed system call throws its error")
     func current() {
         #expect(throws: Errno.noSuchFile) { try FileDescriptor.open("/does/not/exist").close() }
     }

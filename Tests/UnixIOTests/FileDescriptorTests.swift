@@ -77,7 +77,7 @@ struct FileDescriptorTests {
         #expect(buffer == [1, 2, 3, 4, 5])
     }
 
-    @Test("An empty non-blocking descriptor would block, as an error and as a result")
+    @Test("Reading from an empty non-blocking descriptor throws or returns that it would block")
     func wouldBlock() throws {
         let pair = try SocketPair()
         var buffer = [UInt8](repeating: 0, count: 4)

@@ -38,7 +38,7 @@ struct FileSystemTests {
         }
     }
 
-    @Test("A file that reports a size of zero is read, and limited as well")
+    @Test("A file that reports a size of zero, such as one of /proc, is read up to the same limit")
     func readProc() throws {
         #expect(try !FileSystem.read("/proc/self/status", limit: 100_000).isEmpty)
         #expect(throws: Errno.fileTooLarge) { _ = try FileSystem.read("/proc/self/status", limit: 10) }
@@ -59,7 +59,7 @@ struct FileSystemTests {
         #expect(throws: Errno.notDirectory) { try FileSystem.makeFolders(folder.file("file/below")) }
     }
 
-    @Test("Names are listed, and files renamed, linked and removed")
+    @Test("Names can be listed, files can be renamed and removed, and links can be read")
     func names() throws {
         let folder = try ScratchFolder()
         for name in ["b", "a", "ü"] { try FileSystem.writeAtomically([], to: folder.file(name)) }
@@ -75,7 +75,7 @@ struct FileSystemTests {
     }
 
     @Test(
-        "The parent folder of a path",
+        "The parent folder of a path ignores extra slashes; that of a name without a folder is the working folder",
         arguments: [("/a/b", "/a"), ("/a", "/"), ("a", "."), ("a/b/", "a"), ("/", "/"), ("//a", "/"), ("", ".")])
     func parentFolder(path: String, parent: String) {
         #expect(FileSystem.parentFolder(of: path) == parent)

@@ -88,7 +88,7 @@ struct PrivateFolderTests {
         #expect(throws: Errno.notPermitted) { _ = try PrivateFolder(scratch.file("theirs")).names() }
     }
 
-    @Test("The overflow user is known from the namespace's map")
+    @Test("A user namespace has an overflow user if its map contains only some of the users")
     func namespaces() {
         func overflowUserID(_ map: String) -> UInt32? {
             IdentityMap(map: Array(map.utf8), overflow: Array("65534\n".utf8)).overflowUserID

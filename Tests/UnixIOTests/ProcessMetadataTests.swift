@@ -25,7 +25,7 @@ struct ProcessMetadataTests {
         #expect(found == nil || found == 4)
     }
 
-    @Test("Every truncated line is handled")
+    @Test("A truncated line has no start time, or the one that its remaining digits form")
     func truncations() {
         let line = stat(command: "a) (b", startTime: "77")
         for count in 0..<line.count {
@@ -52,7 +52,7 @@ struct ProcessMetadataTests {
     }
 
     @Test(
-        "The unit is the first one on the path, which only the system manager can create",
+        "The unit is the first one on the path, because only the system manager can create that one",
         arguments: [
             ("0::/system.slice/nginx.service\n", "nginx.service"),
             ("0::/system.slice/docker.service/payload/inner\n", "docker.service"),
@@ -72,7 +72,7 @@ struct ProcessMetadataTests {
     }
 
     @Test(
-        "A path without a unit has none",
+        "If no line of systemd's hierarchy has a service or similar unit after its slices, there is no unit",
         arguments: [
             "", "\n", "0", "0:", "0::", "0::/", "0::/.service\n", "0::/../sshd.service\n",
             "0::/docker/system.slice/sshd.service", "0::/a.slice", "4:memory:/a.service\n", "x::/a.service\n",
@@ -100,7 +100,7 @@ struct ProcessMetadataTests {
         try FileSystem.writeAtomically(Array("0::/system.slice/shop.service\n".utf8), to: "\(root)/17/cgroup")
     }
 
-    @Test("If the kernel cannot identify the process, it must belong to the expected user")
+    @Test("If the kernel cannot identify the process, only a process of the expected user is accepted")
     func otherUser() throws {
         let folder = try ScratchFolder()
         let root = folder.file("proc")
@@ -111,7 +111,7 @@ struct ProcessMetadataTests {
                 == ProcessMetadata(
                     pid: 17, command: "shop", executable: nil, unit: "shop.service", startTime: 4242))
         #expect(try ProcessMetadata.read(pid: 17, uid: geteuid() + 1, root: root) == nil)
-        // A process that has changed its user since is recognized with the kernel's help.
+        // A process that has changed its user since then is accepted if the kernel identifies it.
         #expect(try ProcessMetadata.read(pid: 17, uid: geteuid() + 1, root: root) { .same } == metadata)
     }
 

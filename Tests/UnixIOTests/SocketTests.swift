@@ -26,7 +26,7 @@ struct SocketTests {
         #expect(try !server.isListening())
     }
 
-    @Test("The socket file has its mode with any umask", arguments: [0o600, 0o660, 0o666] as [UInt32])
+    @Test("The socket file has the given mode, whatever the umask is", arguments: [0o600, 0o660, 0o666] as [UInt32])
     func mode(mode: UInt32) throws {
         let folder = try ScratchFolder()
         let path = folder.file("s")
@@ -71,7 +71,7 @@ struct SocketTests {
         #expect(try FileSystem.read(path, limit: 10) == [1, 2, 3])
     }
 
-    @Test("If two processes start at the same time, exactly one listens")
+    @Test("If several servers start at the same time, exactly one listens")
     func race() throws {
         let folder = try ScratchFolder()
         let address = try SocketAddress.unix(folder.file("s"))

@@ -6,7 +6,7 @@ import UnixIO
 
 @Suite("TargetFolder")
 struct TargetFolderTests {
-    @Test("A file is created in the folder that was opened, even if its path leads to another one by then")
+    @Test("A file is created in the folder that was opened, even if the path now leads to another folder")
     func swapped() throws {
         let scratch = try ScratchFolder()
         for name in ["a", "trap"] { try FileSystem.makeFolders(scratch.file(name)) }
@@ -46,7 +46,7 @@ struct TargetFolderTests {
     }
 
     @Test(
-        "Root writes no file over a link of another user, but over its own links",
+        "Root writes no file through a link of another user, but follows its own links",
         .enabled(if: getuid() == 0, "it needs root"), arguments: ["theirs", "theirs/inner", "own/theirs"])
     func otherUsers(path: String) throws {
         let scratch = try ScratchFolder()
@@ -63,7 +63,7 @@ struct TargetFolderTests {
             try FileSystem.writeAtomically([1], to: scratch.file("\(path)/x"))
         }
         #expect(try FileSystem.names(in: scratch.file("target/inner")) == [])
-        // The folder itself may belong to another user, such as that of node_exporter.
+        // The folder itself may belong to another user, such as the user of node_exporter.
         try FileSystem.writeAtomically([1], to: scratch.file("own/inner/x"))
         #expect(try FileSystem.names(in: scratch.file("target/inner")) == ["x"])
     }

@@ -34,7 +34,7 @@ struct ThreadTests {
             ])
     }
 
-    @Test("The closure of a thread is released when it ends, joined or not")
+    @Test("The closure of a thread is released when the thread ends, joined or not")
     func release() throws {
         let count = Monitor(0)
         let thread = try UnixIO.Thread.start(name: "held") { [token = Token(count)] in _ = token }

@@ -45,7 +45,7 @@ struct Receipts {
     }
 }
 
-/// Reports and waits until all of it is delivered. Ends the program with 1 if something is not.
+/// Sends reports and waits until all of them are delivered. Ends the program with 1 if one is not.
 struct AwaitedReceipts {
     let count: Int
     let name: String

@@ -17,8 +17,8 @@ import Synchronization
 import UnixIO
 
 if CommandLine.arguments.last == "images" {
-    // Initializes lazy values first: a fork by the program itself must not interrupt that. The library protects its own
-    // threads.
+    // Lazy values are initialised first, because a fork by the program itself must not interrupt that. The library
+    // protects its own threads from that.
     _ = LoadedImage.all
     _ = try Thread.start(name: "looker") {
         while !LoadedImage.all.isEmpty {}
@@ -73,7 +73,7 @@ if CommandLine.arguments.dropFirst().first == "awaited" {
             left.broadcast()
         }
     }
-    // They have copies of all descriptors, which must neither keep connections open nor disturb the parent.
+    // The children have copies of all descriptors. These must neither keep connections open nor disturb the parent.
     var children: [pid_t] = []
     for _ in 1...20 {
         let child = processes_fork()
