@@ -13,7 +13,7 @@ struct ProducerMarkTests {
         #expect(mark.highest == 2)
     }
 
-    @Test("A resent call gets the rows it had, without those that were rejected")
+    @Test("A resent call gets the earlier results: the row of each stored record, and which records were rejected")
     func resend() {
         var mark = ProducerMark()
         mark.stored(.init(sequence: 10, count: 5, firstRow: 100, rejected: [1, 3]))
@@ -126,7 +126,7 @@ struct ProducerMarkTests {
         #expect(mark.bytes.count < 64 * 8 + 20)
     }
 
-    @Test("Truncated or modified bytes are refused")
+    @Test("Truncated or extended bytes are refused, and modified ones do not trap")
     func damaged() {
         var mark = ProducerMark()
         mark.stored(.init(sequence: 10, count: 5, firstRow: RowID(1 << 40), rejected: [1, 3]))

@@ -65,7 +65,7 @@ struct RecordLogClockTests {
         #expect(offsets >= 9)
     }
 
-    @Test("After a step back of less than a second, wall time does not advance, and the offset stays the same")
+    @Test("After a step back of less than a second, the stored wall time and the offset stay the same")
     func held() {
         var clock = RecordLogClock()
         _ = clock.committed(wall: wall(1000), monotonic: monotonic(0))

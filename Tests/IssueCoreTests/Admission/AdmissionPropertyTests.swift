@@ -81,7 +81,7 @@ struct AdmissionPropertyTests {
     }
 
     @Test(
-        "Stopped, stored and restored at any point, it makes the same decisions",
+        "Stopped, stored and restored at any point, admission makes the same decisions and summaries",
         arguments: 0..<8 as Range<UInt64>)
     func restoring(seed: UInt64) {
         var traffic = SeededGenerator(seed: seed &+ 100)
@@ -107,7 +107,7 @@ struct AdmissionPropertyTests {
         #expect(Set(stopped.state.windows.map(\.key)) == Set(straight.state.windows.map(\.key)))
     }
 
-    @Test("A crash loses the decisions since the last save, and evaluating the records again gives the same ones")
+    @Test("A crash loses the decisions since the last save; evaluating the same records again gives the same decisions")
     func crashing() throws {
         var traffic = SeededGenerator(seed: 55)
         let log = traffic.log(records: 2000, groups: 60, accounts: 4)
@@ -133,7 +133,9 @@ struct AdmissionPropertyTests {
         #expect(scan.drafts == straight.drafts)
     }
 
-    @Test("No period of log time admits more than burst and refill allow", arguments: 0..<4 as Range<UInt64>)
+    @Test(
+        "In any period of log time, no more records and summaries are sent than burst and refill allow",
+        arguments: 0..<4 as Range<UInt64>)
     func bound(seed: UInt64) {
         var traffic = SeededGenerator(seed: seed &+ 200)
         let log = traffic.log(records: 5000, groups: 400, accounts: 3)
@@ -161,7 +163,9 @@ struct AdmissionPropertyTests {
         #expect(excess <= 0)
     }
 
-    @Test("A noisy group, a noisy application and a flood of new groups do not starve others")
+    @Test(
+        "An application with many noisy and new groups starves neither other applications nor its own critical records"
+    )
     func starvation() {
         var admission = Admission(settings: LimitSettings())
         var quiet: [AdmissionDecision] = []

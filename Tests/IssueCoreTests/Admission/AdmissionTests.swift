@@ -29,7 +29,7 @@ struct AdmissionTests {
         #expect(later == .admit(suppressedBefore: 2, occurrences: 17))
     }
 
-    @Test("The levels of the limits are what is left for a record, and asking counts nothing")
+    @Test("The levels of the limits show what is left for a record, and reading them takes no tokens")
     func levels() {
         var settings = LimitSettings()
         settings.criticalReserve = .nothing
@@ -43,7 +43,7 @@ struct AdmissionTests {
         #expect(levels.map(\.available) == [2, 97, 297])
         #expect(levels.map(\.limit.burst) == [5, 100, 300])
         #expect(admission.levels(for: record(4), at: at(0)) == levels)
-        // The first record of a group does not use the group's bucket, and a limit of zero is none.
+        // The first record of a group does not use the group's bucket, and a burst of zero means unlimited.
         settings.globalBurst = 0
         var state = AdmissionState()
         state.apply(admission.takeChanges())
@@ -51,7 +51,7 @@ struct AdmissionTests {
         #expect(admission.levels(for: record(5, group: 2, first: true), at: at(0)).map(\.reason) == [.applicationRate])
     }
 
-    @Test("An application may create the groups that its own limit and that of its user leave")
+    @Test("An application may create as many groups as its own limit and its user's limit leave")
     func newGroups() {
         var settings = LimitSettings()
         func left(application: Int64, others: Int64) -> Int64? {
@@ -69,7 +69,7 @@ struct AdmissionTests {
         #expect(CardinalityGuard(settings: LimitSettings()).groupsLeft(account: 1, user: 1, at: at(0)) == 100)
     }
 
-    @Test("A muted or private record is withheld and takes no tokens, but counts as an occurrence")
+    @Test("A record that is muted or not reportable is withheld and takes no tokens, but counts as an occurrence")
     func withheld() {
         var settings = LimitSettings()
         settings.groupBurst = 1
@@ -84,7 +84,7 @@ struct AdmissionTests {
         #expect(admission.evaluate(record(3), at: at(0)) == .admit(suppressedBefore: 0, occurrences: 3))
     }
 
-    @Test("An application above its limit is suppressed, but another one is not")
+    @Test("The records of an application above its limit are suppressed, but those of another application are not")
     func application() {
         var settings = LimitSettings()
         settings.groupBurst = 0
@@ -116,7 +116,7 @@ struct AdmissionTests {
         #expect(changes.groups.map { $0.level ?? 0 }.reduce(0, +) == 4)
     }
 
-    @Test("Ordinary records do not use the reserved shares, which critical and new records use")
+    @Test("Ordinary records do not use the reserved shares; critical records and first records of groups do")
     func reserves() {
         var settings = LimitSettings()
         settings.groupBurst = 0
@@ -132,7 +132,7 @@ struct AdmissionTests {
         #expect(new.count { $0 != .suppress(.globalRate) } == 24)
     }
 
-    @Test("Floods of critical records by ten users under many names do not stop another user's priority record")
+    @Test("Floods of critical records by ten users under many application names do not stop the records of other users")
     func criticalFloods() {
         var admission = Admission(settings: LimitSettings())
         var id: Int64 = 0
@@ -217,7 +217,7 @@ struct AdmissionTests {
         #expect(admission.nextSummaryDue == nil)
     }
 
-    @Test("An application's override applies to it, and an override for its user takes precedence")
+    @Test("An override for an application name applies to all users; one for the name and a user takes precedence")
     func overrides() {
         var settings = LimitSettings()
         settings.overrides = [
@@ -231,7 +231,7 @@ struct AdmissionTests {
         #expect(settings.limits(uid: 1001, application: "till") == settings.defaultApplicationLimits)
     }
 
-    @Test("Priority records use the reserved shares only, and a refused one changes nothing")
+    @Test("Ahead of the backlog, priority records use only the reserved shares, and a refused one changes nothing")
     func priority() {
         var settings = LimitSettings()
         settings.criticalReserve = Percentage(percent: 1)

@@ -31,7 +31,7 @@ struct CardinalityGuardTests {
         longer.newGroupsPerApplication = Rate(2, per: .seconds(86_400))
         guardian.reload(longer)
         #expect(guardian.admitSeries(account: 1, user: 7, isNewGroup: true, at: at(9000)) == .allow)
-        // The period of the limit for series is the same, so the fifth series in it is one too many.
+        // The limit for series keeps its period and its counter, so the fifth series is one too many.
         #expect(guardian.admitSeries(account: 1, user: 7, isNewGroup: false, at: at(9000)) == .allow)
         #expect(guardian.admitSeries(account: 1, user: 7, isNewGroup: false, at: at(9000)) == .overflowSeries)
         #expect(guardian.admitSeries(account: 1, user: 7, isNewGroup: true, at: at(86_400)) == .allow)
@@ -49,7 +49,7 @@ struct CardinalityGuardTests {
         #expect(guardian.admitSeries(account: 1, user: 7, isNewGroup: true, at: at(0)) == .overflowGroup)
     }
 
-    @Test("All applications of a user together make five times as many groups and series, and others have theirs")
+    @Test("The applications of each user together may create five times as many groups and series as one application")
     func ofAllApplications() {
         var guardian = CardinalityGuard(settings: settings)
 
@@ -72,7 +72,7 @@ struct CardinalityGuardTests {
         #expect(guardian.admitSeries(account: 30, user: 9, isNewGroup: true, at: at(900)) == .overflowGroup)
     }
 
-    @Test("The window ends when that of groups or that of series ends, whichever is first")
+    @Test("The window ends with the window for groups or the window for series, whichever ends first")
     func windowEnd() {
         var other = settings
         other.newSeriesPerApplication = Rate(4, per: .seconds(600))
@@ -108,7 +108,7 @@ struct CardinalityGuardTests {
         #expect(guardian.admitApplication(uid: 7, at: at(86_400)) == .allow)
     }
 
-    @Test("After a restart, it continues with the store's counts for the current windows")
+    @Test("After a restart, the guard continues with the store's counts for the current windows")
     func restoring() {
         var guardian = CardinalityGuard(settings: settings)
         #expect(guardian.windowStarts(at: at(1000)) == (at(900), at(900), at(0)))
@@ -135,7 +135,7 @@ struct CardinalityGuardTests {
         #expect((0..<5000).allSatisfy { _ in guardian.admitApplication(uid: 1, at: at(0)) == .allow })
     }
 
-    @Test("Log time before the current window does not start a new one")
+    @Test("A log time before the current window does not start a new window")
     func backwards() {
         var guardian = CardinalityGuard(settings: settings)
         for _ in 0..<2 { _ = guardian.admitApplication(uid: 7, at: at(86_400)) }

@@ -19,7 +19,7 @@ struct FairBucketTests {
         return taken
     }
 
-    @Test("A single user gets a good part of the burst at once, and then all of the refill")
+    @Test("A single user gets two thirds of the unreserved tokens at once, and then all of the refill")
     func alone() {
         var bucket = FairBucket(Self.limit, at: at(0))
 
@@ -30,7 +30,7 @@ struct FairBucketTests {
     }
 
     @Test(
-        "However many users take all they can, a system user finds the reserve intact", arguments: [1, 3, 60, 500])
+        "However many users take all they can, tokens are left for a system user", arguments: [1, 3, 60, 500])
     func systemReserve(users: UInt32) {
         var bucket = FairBucket(Self.limit, at: at(0))
         for round in 0..<50 as Range<Int64> {
@@ -40,7 +40,7 @@ struct FairBucketTests {
         #expect(drain(&bucket, 0, at: at(5000)) >= 5)
     }
 
-    @Test("After ten users have taken all they can, ten others still get their first token")
+    @Test("After ten users have taken up to 15 tokens each, five others still get one token each")
     func newcomers() {
         var bucket = FairBucket(Self.limit, at: at(0))
         for user in 1001...1010 as ClosedRange<UInt32> { _ = drain(&bucket, user, atMost: 15, at: at(0)) }
@@ -49,7 +49,7 @@ struct FairBucketTests {
         #expect(newcomers == [1, 1, 1, 1, 1])
     }
 
-    @Test("System users who take all they can leave tokens for all others")
+    @Test("System users who take all they can leave tokens for other users")
     func systemFlood() {
         var bucket = FairBucket(Self.limit, at: at(0))
         for user in [0, 33, 102] as [UInt32] { _ = drain(&bucket, user, at: at(0)) }
@@ -96,7 +96,7 @@ struct FairBucketTests {
         #expect(taken > 60)
     }
 
-    @Test("Stored and restored at any time, it gives the same results", arguments: 0..<4 as Range<UInt64>)
+    @Test("Stored and restored at any time, the bucket gives the same results", arguments: 0..<4 as Range<UInt64>)
     func restored(seed: UInt64) {
         var traffic = SeededGenerator(seed: seed)
         var bucket = FairBucket(Self.limit, at: at(0))

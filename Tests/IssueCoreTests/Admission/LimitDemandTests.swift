@@ -26,19 +26,19 @@ struct LimitDemandTests {
             record: RowID(record), group: 1, account: 1, user: user, severity: .error, isFirstOfGroup: record == 1)
     }
 
-    @Test("A burst of records needs a burst of their number")
+    @Test("For records that arrive at once, the needed burst is their number")
     func burst() throws {
         var admission = Admission(settings: LimitSettings())
         for record in 1...21 { _ = admission.evaluate(candidate(Int64(record)), at: at(1000)) }
         let limit = try #require(status(.groupRate, of: admission, at: at(1000)).first)
-        // The first record of a group skips its bucket.
+        // The first record of a group does not use the group's bucket.
         #expect(limit.held == 15)
         #expect(limit.capacity == 5)
         #expect(limit.level == 0)
         #expect(limit.needed == [LimitNeed(capacity: 20, refill: 1)])
     }
 
-    @Test("A constant flood needs the burst of the whole flood, or a larger refill")
+    @Test("For a constant flood, the needed limit is either a burst for the whole flood or a larger refill")
     func flood() throws {
         var settings = LimitSettings()
         settings.groupBurst = 0
@@ -48,14 +48,14 @@ struct LimitDemandTests {
         }
         let limit = try #require(status(.applicationRate, of: admission, at: at(600_000)).first)
         #expect(limit.held > 4000)
-        // 600 a minute, of which the parts without a reserve are 60 %.
+        // 600 records arrive per minute, and 60 % of a limit are not reserved, so a refill of 1000 is needed.
         #expect(limit.needed.count == 2)
         #expect(limit.needed.first?.refill == 60)
         #expect(try (8000...10_000).contains(#require(limit.needed.first?.capacity)))
         #expect(limit.needed.last == LimitNeed(capacity: 2000, refill: 1000))
     }
 
-    @Test("What was held back is forgotten after 24 hours, and the bucket shows its level now")
+    @Test("The number of records held back is forgotten after 24 hours, and the level shown is the current one")
     func sliding() throws {
         var admission = Admission(settings: LimitSettings())
         for record in 1...21 { _ = admission.evaluate(candidate(Int64(record)), at: at(1000)) }
@@ -70,7 +70,7 @@ struct LimitDemandTests {
     }
 
     @Test(
-        "Under the limit that was needed, the same records are not held back by it",
+        "A limit that is raised to what was needed holds back none of the same records",
         arguments: 0..<12 as Range<UInt64>, [SuppressionReason.groupRate, .applicationRate, .globalRate])
     func needed(seed: UInt64, reason: SuppressionReason) throws {
         var traffic = SeededGenerator(seed: seed)
@@ -134,7 +134,7 @@ struct LimitDemandTests {
     }
 
     @Test(
-        "The daily bytes that were needed hold back nothing of one user or of several",
+        "A daily byte limit that is raised to what was needed holds back no records of one user or of several",
         arguments: 1..<5 as Range<UInt32>)
     func bytes(users: UInt32) throws {
         func held(limit: Int64) -> (Int, Admission) {
@@ -163,7 +163,7 @@ struct LimitDemandTests {
         #expect(held(limit: needed / 2).0 > 0)
     }
 
-    @Test("Nothing is recorded of limits that hold back nothing, and applications show their levels")
+    @Test("If nothing was held back, a group's limit is not listed, but an application's limit is, with its level")
     func quiet() throws {
         var admission = Admission(settings: LimitSettings())
         for record in 1...3 { _ = admission.evaluate(candidate(Int64(record)), at: at(1000)) }
@@ -176,7 +176,7 @@ struct LimitDemandTests {
         #expect(limit.needed.isEmpty)
     }
 
-    @Test("However many groups are held back, at most 256 are recorded, and nothing held back is left uncounted")
+    @Test("However many groups are held back, at most 256 are recorded, and all records held back are counted")
     func bounded() {
         var admission = Admission(settings: LimitSettings())
         var held: Int64 = 0
@@ -199,7 +199,7 @@ struct LimitDemandTests {
     }
 
     @Test(
-        "What is removed, or held back nothing for a day, leaves the history, and held-back records stay counted"
+        "A removed group, or one not held back for a day, leaves the history; a removed group's records stay counted"
     )
     func removed() {
         var admission = Admission(settings: LimitSettings())
@@ -215,7 +215,7 @@ struct LimitDemandTests {
         #expect(LimitView(other, offset: 0, at: at(25 * Self.hour)).groupIDs.isEmpty)
     }
 
-    @Test("A history with the same limits is continued, and one with others is dropped")
+    @Test("A history with the same limits is continued, and one with other limits is dropped")
     func restored() {
         var admission = Admission(settings: LimitSettings())
         for record in 1...21 { _ = admission.evaluate(candidate(Int64(record)), at: at(1000)) }
@@ -247,7 +247,7 @@ struct LimitDemandTests {
         #expect(changed.history.start == nil)
     }
 
-    @Test("Too many new names count for their user and kind, with the limit that is enough for two periods")
+    @Test("Overflows are counted by user and kind, and the needed limit covers those of two consecutive periods")
     func overflows() throws {
         var history = OverflowHistory()
         let settings = LimitSettings()

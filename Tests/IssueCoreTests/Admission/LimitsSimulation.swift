@@ -1,7 +1,7 @@
 import IssueCore
 import IssueProtocol
 
-/// An hour of heavy traffic, processed by the limiter with its default settings, minute by minute.
+/// An hour of heavy traffic that `Admission` processes with its default settings, counted by minute.
 struct LimitsSimulation {
     struct Minute: Equatable {
         var received: Int64 = 0

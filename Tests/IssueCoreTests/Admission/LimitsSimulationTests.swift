@@ -2,7 +2,9 @@ import IssueCore
 import Testing
 
 struct LimitsSimulationTests {
-    @Test("In the simulated hour every record is sent or summarised, all critical records are sent, and nothing floods")
+    @Test(
+        "Each record of the simulated hour is sent or summarised, each critical one sent, in up to 600 lines a minute"
+    )
     func hour() {
         let simulation = LimitsSimulation()
         let minutes = simulation.minutes

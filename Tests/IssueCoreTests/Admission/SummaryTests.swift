@@ -157,7 +157,7 @@ struct SummaryTests {
         #expect(admission.takeChanges() == AdmissionChanges())
     }
 
-    @Test("Windows that are closed after a jump of the clock leave the tokens of later times alone")
+    @Test("Windows closed after a jump of the clock do not move the bucket's time beyond the last record")
     func closingLate() {
         var admission = Admission(settings: settings)
         for id in 1...9 as ClosedRange<Int64> { _ = admission.evaluate(record(id, group: id % 3), at: at(0)) }
@@ -166,7 +166,7 @@ struct SummaryTests {
         #expect(!times.isEmpty && times.allSatisfy { $0 <= at(0) })
     }
 
-    @Test("The stored state of a group is needed for a record that reopens the group, too")
+    @Test("The stored state of a group is also needed for a record that reopens the group")
     func reopening() {
         var admission = Admission(settings: settings)
         var candidate = record(1)
@@ -183,7 +183,7 @@ struct SummaryTests {
         for id in 1...3 as ClosedRange<Int64> { _ = admission.evaluate(record(id, group: 1), at: at(0)) }
         for group in 2...11 as ClosedRange<Int64> { _ = admission.evaluate(record(2 + group, group: group), at: at(1)) }
 
-        // It is not stored yet, so it is still known.
+        // The evicted group is not stored yet, so it is still known.
         #expect(admission.knows(group: 1))
         state.apply(admission.takeChanges())
         #expect(!admission.knows(group: 1))

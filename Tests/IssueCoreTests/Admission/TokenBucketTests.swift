@@ -73,7 +73,7 @@ struct TokenBucketTests {
         #expect(bucket.whenNext(after: at(3)) == at(3))
     }
 
-    @Test("Without a stored capacity, the bucket keeps its level under another limit")
+    @Test("Without a stored capacity, the bucket keeps as much of its level as fits under another limit")
     func relimited() {
         var bucket = TokenBucket(limit, at: at(0))
         bucket.take(3, at: at(0))
@@ -96,7 +96,7 @@ struct TokenBucketTests {
         #expect(bucket.whenNext(after: at(.max)) == at(.max))
     }
 
-    @Test("In any period, at most its burst and refill are taken")
+    @Test("In any period, no more tokens are taken than the bucket's burst and refill allow")
     func bound() {
         var traffic = SeededGenerator(seed: 3)
         var bucket = TokenBucket(BucketLimit(burst: 20, refill: Rate(3, per: .seconds(7))), at: at(0))

@@ -3,7 +3,7 @@ import Testing
 @testable import IssueCore
 
 struct BisectionTests {
-    /// A destination that refuses some lines, with a record of the lines it has received.
+    /// A destination that refuses some lines and counts how often it has accepted each of the others.
     private struct Destination {
         var poison: Set<Int> = []
         var huge: Set<Int> = []
@@ -100,7 +100,7 @@ struct BisectionTests {
         #expect(bisection.isDone)
     }
 
-    @Test("If the known rules explain the response exactly, nothing is sent again")
+    @Test("If the lines known to be refused explain the response exactly, nothing is sent again")
     func invalidLines() {
         var bisection = Bisection(count: 5)
         _ = bisection.next()
@@ -111,7 +111,7 @@ struct BisectionTests {
     }
 
     @Test(
-        "After a response with missing or impossible counts the lines are sent once more before it is believed",
+        "After a response with missing or impossible counts, the same lines are sent once more before they are halved",
         arguments: [nil, 2, 7, -1])
     func invalid(successful: Int?) {
         var bisection = Bisection(count: 2)
@@ -148,7 +148,7 @@ struct BisectionTests {
         #expect(bisection.delivered.map(\.count).reduce(0, +) == 200)
     }
 
-    @Test("A part whose request failed is sent next; giving up ends all remaining lines")
+    @Test("A part whose request failed is sent next; giving up a batch gives up all its remaining lines")
     func requestFailed() {
         var bisection = Bisection(count: 30)
         _ = bisection.next(atMost: 10)
@@ -202,7 +202,7 @@ extension BisectionTests {
         #expect(destination.requests < 150)
     }
 
-    @Test("A destination that refuses most users is paused, although it accepts the lines of one")
+    @Test("A destination that refuses the lines of most users is paused, although it accepts those of one")
     func mostUsersRefused() {
         let users: [UInt32?] = (0..<400).map { UInt32(1000 + $0 % 4) }
         let (step, bisection, _) = run(users, bad: [1001, 1002, 1003])
@@ -210,7 +210,7 @@ extension BisectionTests {
         #expect(bisection.dead.isEmpty)
     }
 
-    @Test("A destination is paused if it refuses everything of the only user; summaries are no users")
+    @Test("A destination is paused if it refuses all lines of the only user; summaries do not count as a user")
     func onlyUser() {
         let users: [UInt32?] = [UInt32?](repeating: 1000, count: 100) + [nil]
         let (step, bisection, _) = run(users, bad: [1000])
@@ -218,7 +218,7 @@ extension BisectionTests {
         #expect(bisection.dead.isEmpty)
     }
 
-    @Test("The users of lines without an outcome keep their places when the others are removed")
+    @Test("When the lines with an outcome are removed, the other lines keep their users")
     func usersOfTheRest() {
         let users: [UInt32?] = [1000] + [UInt32?](repeating: 1001, count: 200)
         var destination = Destination(poison: Set(1...200))
@@ -295,7 +295,7 @@ extension BisectionTests {
         var roundCount = 0
         while !bisection.isDone, roundCount < 100 {
             roundCount += 1
-            // One would not suffice: the destination could be failing for every second request.
+            // One accepted request would not suffice: the destination could be failing for every second request.
             for _ in 0..<2 { bisection.otherRequestEnded(isAccepted: true) }
             _ = bisection.next(atMost: 1)
             _ = bisection.unanswered()
@@ -335,19 +335,19 @@ extension BisectionTests {
         var isGivenUp = false
         while !isGivenUp, roundCount < 10 {
             roundCount += 1
-            // One would not suffice: the destination could be failing for every second request.
+            // One accepted request would not suffice: the destination could be failing for every second request.
             for _ in 0..<2 { bisection.otherRequestEnded(isAccepted: true) }
             _ = bisection.next()
             isGivenUp = bisection.unanswered()
         }
-        // The first time, it directly followed the other line of its own batch.
+        // The first time, the line directly followed the accepted line of its own batch.
         #expect(roundCount == Bisection.maxUnanswered - 1)
         #expect(bisection.dead == [.init(line: 1, reason: .refused)])
         #expect(bisection.isDone)
     }
 
     @Test(
-        "A destination that fails at regular intervals, such as for every second request, costs no line",
+        "If a destination fails at regular intervals, such as for every second request, no line is given up",
         arguments: 2...5)
     func regularFailures(interval: Int) {
         let two = [UInt32?](repeating: 1000, count: 100) + [UInt32?](repeating: 1001, count: 100)
@@ -359,7 +359,7 @@ extension BisectionTests {
         }
     }
 
-    @Test("A line is not given up if it fails alternately with an accepted request of another batch")
+    @Test("A line is not given up if its failures alternate with single accepted requests of another batch")
     func alternatingBatches() {
         var bisection = Bisection(count: 1)
         for _ in 0..<40 {
@@ -368,7 +368,7 @@ extension BisectionTests {
             let isGivenUp = bisection.unanswered()
             #expect(!isGivenUp)
         }
-        // Two accepted requests in a row show that the destination does not fail for every second one.
+        // Two accepted requests in a row show that the destination does not fail for every second request.
         for _ in 0..<4 {
             for _ in 0..<2 { bisection.otherRequestEnded(isAccepted: true) }
             _ = bisection.next()
@@ -435,7 +435,7 @@ extension BisectionTests {
         #expect(end == .stop)
     }
 
-    @Test("Refused lines are not sent again before each request with a suspect, but once more after an accepted one")
+    @Test("Refused lines are sent again after an accepted request, but not before each request with a suspect")
     func keptRefusals() {
         var bisection = Bisection(count: 2)
         for _ in 0..<Bisection.maxUnanswered {

@@ -15,7 +15,7 @@ struct DailyBudgetTests {
         return sent
     }
 
-    @Test("A single user first loses less important records, then all but critical ones, then those")
+    @Test("A single user's less important records are held back first, then all but the critical ones, then all")
     func steps() {
         var budget = DailyBudget(limit: 1_000_000)
         var reached: [DailyBudget.State: Int] = [:]
@@ -40,7 +40,7 @@ struct DailyBudgetTests {
         #expect(budget.state(of: 2000) == .plenty)
     }
 
-    @Test("A single flood leaves part of the day to others from the first byte on")
+    @Test("A flood by a single user leaves part of the daily limit to others")
     func oneFlood() {
         var budget = DailyBudget(limit: 500 << 20)
         _ = exhaust(&budget, 1001)

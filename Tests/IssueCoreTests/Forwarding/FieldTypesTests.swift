@@ -23,7 +23,7 @@ struct FieldTypesTests {
         #expect(types.takeAdded().isEmpty)
     }
 
-    @Test("The types of fields at a destination are returned once to be stored")
+    @Test("New types of fields at a destination are returned once, to be stored")
     func givesOut() {
         var types = FieldTypes(["known": .bool])
         _ = types.record(.bool, at: "known", by: 1000)

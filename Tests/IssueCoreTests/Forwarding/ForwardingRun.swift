@@ -19,11 +19,11 @@ struct ForwardingRun {
         var isPriority: Bool
         var isTaken: Bool
         var isInFull: Bool
-        /// Whether the log would report after the response that records are accepted again.
+        /// Whether the daemon would log after the response that records are accepted again.
         var looksHealthy = false
     }
 
-    /// A line that arrives at a certain time, also while a request is in flight.
+    /// A line that arrives at a certain time, even if a request is in flight then.
     struct Arrival {
         var at: Double
         var isPriority = true
@@ -36,14 +36,14 @@ struct ForwardingRun {
     private(set) var delivered = 0
     private(set) var possibleDuplicates = 0
     private(set) var dead = 0
-    /// The numbers of the lines that are always refused. Lines of the log are numbered from 0.
+    /// The numbers of the lines that are always refused. Lines are numbered from 0, in the order of their arrival.
     var poison: Set<Int> = []
     /// The numbers of the lines after which the destination closes the connection without a response.
     var unanswerable: Set<Int> = []
-    /// Whether all of those lines are known to belong to one user, and all others to another.
+    /// Whether all lines in `unanswerable` are known to belong to one user, and all others to another.
     var areUsersKnown = false
     var mood: (Double) -> ServerBehaviour = { _ in .takes }
-    /// Whether a request with one of those lines ends only after its timeout.
+    /// Whether a request with a line in `unanswerable` ends only after its timeout.
     var areUnanswerableSilent = false
     /// The lines that arrive later, in the order of their times.
     var arrivals: [Arrival] = []

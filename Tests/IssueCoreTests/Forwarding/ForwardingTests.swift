@@ -62,22 +62,22 @@ struct ForwardingTests: ForwardingSteps {
         var time = 0.0
         while time < 300 {
             guard case .send = forwarding.answered(some, unit: 0, at: at(time)) else {
-                Issue.record("It stopped after \(time) s")
+                Issue.record("The destination was paused after \(time) s")
                 return
             }
             time += 30
         }
         guard case .pause(.manyLinesRefused, _, _) = forwarding.answered(some, unit: 0, at: at(300)) else {
-            Issue.record("It continues")
+            Issue.record("The destination was not paused")
             return
         }
-        // From the next attempt it has the full time again.
+        // From the next attempt, the destination has the full five minutes again.
         guard case .send = forwarding.waited(at: at(360)) else {
-            Issue.record("It was not tried again")
+            Issue.record("The destination was not tried again after the pause")
             return
         }
         guard case .send = forwarding.answered(some, unit: 0, at: at(361)) else {
-            Issue.record("It stopped at once")
+            Issue.record("The destination was paused again at once")
             return
         }
     }
@@ -97,13 +97,13 @@ struct ForwardingTests: ForwardingSteps {
         _ = forwarding.nothingToSend(.nothing, at: at(300))
         forwarding.learned(counts)
         guard case .wait(let until) = forwarding.credentialReread(changed: false, at: at(301)) else {
-            Issue.record("It does not wait")
+            Issue.record("The forwarder does not wait")
             return
         }
         #expect(until < at(303))
     }
 
-    @Test("If all records up to the cursor were suppressed, it continues to wait")
+    @Test("If all pending records were suppressed, the forwarder becomes idle again")
     func nothingToSend() {
         var forwarding = Forwarding(settings: ForwardSettings(), at: at(0))
         _ = forwarding.recordsArrived(pending(500, since: 0), at: at(0))
@@ -395,7 +395,7 @@ struct ForwardingTests: ForwardingSteps {
         #expect(limit.bytes < 20_000)
     }
 
-    @Test("A batch whose response was lost in a crash is sent again and marked, and keeps its failure count")
+    @Test("A batch whose response was lost in a crash is resent as possible duplicates, and keeps its failure count")
     func resuming() {
         var forwarding = Forwarding(settings: ForwardSettings(), at: at(0))
         var unknown = batch(7, 100)
@@ -405,7 +405,7 @@ struct ForwardingTests: ForwardingSteps {
             forwarding.started(
                 resuming: unknown, RetryProgress(attempts: 5, spent: .seconds(9)), unit: 0.5, at: at(0))
                 == .wait(until: at(2.5)))
-        // No request of this run has had the full time yet.
+        // No request of this run has had the full timeout yet.
         #expect(forwarding.waited(at: at(2.5)) == .send(.init(batch: 7, range: 0..<1)))
         #expect(forwarding.progress(at: at(3)) == RetryProgress(attempts: 5, spent: .seconds(9)))
         _ = forwarding.answered(answer(.accepted), unit: 0, at: at(3))
@@ -420,7 +420,7 @@ struct ForwardingTests: ForwardingSteps {
         #expect(outcome.possibleDuplicates == 100)
     }
 
-    @Test("A failure of the last run is shown during the first request, and until the destination responds")
+    @Test("A failure of the previous run is shown until the destination responds, even during the first request")
     func failedBefore() {
         var forwarding = Forwarding(settings: ForwardSettings(), failing: .timeout, at: at(0))
         #expect(forwarding.view.isFailing)
@@ -431,7 +431,7 @@ struct ForwardingTests: ForwardingSteps {
         #expect(!forwarding.view.isFailing)
     }
 
-    @Test("A batch with a response to each request is not marked, however often the daemon restarts")
+    @Test("A batch whose requests all got a response is not marked as possible duplicates, even after a restart")
     func resumingAnswered() {
         var forwarding = sending(3)
         _ = forwarding.answered(answer(.paused(.unauthorised)), unit: 0, at: at(1))
@@ -575,7 +575,7 @@ struct ForwardingTests: ForwardingSteps {
         #expect(preparing.isStopped)
     }
 
-    @Test("After a build that found nothing the next one waits, although records are pending")
+    @Test("If a build finds nothing and does not move the cursor, the next one waits, although records are pending")
     func emptyBuild() {
         var forwarding = Forwarding(settings: ForwardSettings(), at: at(0))
         let build = Forwarding.NextAction.build(BatchLimit(records: 50, bytes: 1 << 20))
@@ -598,7 +598,7 @@ struct ForwardingTests: ForwardingSteps {
         }
     }
 
-    @Test("A response after the end changes nothing")
+    @Test("A response after the forwarder was abandoned changes nothing")
     func abandoned() {
         var forwarding = sending(3)
         forwarding.abandoned()

@@ -44,7 +44,7 @@ struct OutageLogTests {
             ])
     }
 
-    @Test("Of reasons that alternate, ten changes per hour are logged; one that lasts is logged later, with the number")
+    @Test("Of alternating reasons, ten an hour are logged; one that lasts is logged later, with the number left out")
     func alternating() {
         var log = OutageLog()
         let first = run(&log, (0..<1000).map { $0 % 2 == 0 ? refused : timeout }, at: start)
@@ -52,12 +52,12 @@ struct OutageLogTests {
         #expect(log.stored == "waiting: timeout")
         let early = log.entry(for: refused, at: start.advanced(by: .seconds(3599)))
         #expect(early == nil)
-        // 990 of the first, and the last one, which lasts.
+        // 990 of the first thousand conditions, and the last one, which lasts.
         let late = log.entry(for: refused, at: start.advanced(by: .seconds(3600)))
         #expect(late == entry(refused, "timeout", leftOut: 991))
     }
 
-    @Test("Of outages that begin and end, ten per hour are logged, and each of them with its end")
+    @Test("Of repeated outages, ten per hour are logged, each of them with its end")
     func flapping() {
         var log = OutageLog()
         let entries = run(&log, (0..<100).map { $0 % 2 == 0 ? refused : .accepting }, at: start)
@@ -73,7 +73,7 @@ struct OutageLogTests {
         #expect(paused?.condition == unauthorised)
     }
 
-    @Test("The end of an outage has its duration, if it began after the start")
+    @Test("The entry for the end of an outage has its duration if the outage began after the daemon was started")
     func duration() {
         var log = OutageLog()
         let later = start.advanced(by: .seconds(90))

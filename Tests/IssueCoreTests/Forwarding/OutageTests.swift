@@ -9,7 +9,8 @@ struct OutageTests {
         .answers(.tls), .answers(.unreachable),
     ]
 
-    /// Runs an outage, and returns the run and the time at which the outage ended.
+    /// Runs an outage. Returns the run, the time at which the outage ended, and whether the last request before that
+    /// time had the full timeout and ended later.
     private func outage(
         _ mood: ForwardingRun.ServerBehaviour, seed: UInt64, restarts: Bool = false
     ) -> (run: ForwardingRun, end: Double, isHungInFull: Bool) {
@@ -37,7 +38,7 @@ struct OutageTests {
     }
 
     @Test(
-        "After an outage of any length, the first record is sent within five seconds, and critical records come first",
+        "After an outage of any length, the first record is sent within five seconds, and priority records come first",
         arguments: moods)
     func return5(mood: ForwardingRun.ServerBehaviour) throws {
         var hung = 0
@@ -52,7 +53,9 @@ struct OutageTests {
         #expect(hung <= (mood == .silent ? 12 : 0))
     }
 
-    @Test("It is probed with one line every few seconds, and only lines that may have arrived are marked")
+    @Test(
+        "In an outage, one line is sent every few seconds, and only lines that may have arrived are possible duplicates"
+    )
     func politeness() {
         for mood in Self.moods {
             var run = ForwardingRun(seed: 7)
@@ -85,7 +88,7 @@ struct OutageTests {
         #expect(run.delivered == 5)
     }
 
-    @Test("After 429 the delays double up to five minutes")
+    @Test("After repeated 429 responses, the delays between requests grow to more than a minute")
     func timeout() {
         var run = ForwardingRun(seed: 5)
         run.mood = { _ in .answers(.tooManyRequests) }

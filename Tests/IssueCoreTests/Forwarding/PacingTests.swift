@@ -117,7 +117,7 @@ struct PacingTests {
         #expect(recovery.failed(after: .seconds(61)) == .seconds(5))
     }
 
-    @Test("After five failures, or one that hung, the next request has one line and grows with each success")
+    @Test("After five failures, or one that hung, the next request has one line, and later ones grow with each success")
     func breaker() {
         var breaker = CircuitBreaker()
         for _ in 0..<4 { breaker.failed() }
@@ -141,7 +141,9 @@ struct PacingTests {
         #expect(breaker.lineLimit == 1)
     }
 
-    @Test("Records of five seconds may be sent at once, and then no more than the rate allows")
+    @Test(
+        "As many records as the rate allows in five seconds may be sent at once, and then no more than the rate allows"
+    )
     func pacing() {
         var pacer = SendPacer(settings: ForwardSettings(), at: at(0))
 
@@ -167,7 +169,9 @@ struct PacingTests {
         #expect(pacer.pace(of: 1, at: at(0.35)) != .now(1))
     }
 
-    @Test("No period exceeds the rate plus five seconds of it, and old records do not exceed their share")
+    @Test(
+        "In no period is more sent than the rate plus a burst of five seconds, or more backlog than its share of these"
+    )
     func stretches() {
         for isMixed in [false, true] {
             var pacer = SendPacer(settings: ForwardSettings(), at: at(0))
@@ -191,7 +195,7 @@ struct PacingTests {
                     #expect(Double(old) <= 40 + length * 8 + 1e-6)
                 }
             }
-            // And it is not lower either.
+            // Nor is much less backlog sent than its share allows.
             let old = sent.reduce(0) { $0 + ($1.isOld ? $1.count : 0) }
             #expect(isMixed ? old > 1500 : old > 4500)
         }

@@ -11,7 +11,7 @@ struct RefusedLinesTests {
     }
 
     @Test(
-        "Refused lines in a batch cost only themselves, however many there are",
+        "If fewer than half of the lines of a batch are refused, only the refused lines are given up",
         arguments: [1, 33, 40, 100, 200, 249])
     func partly(bad: Int) {
         for seed in 0..<10 as Range<UInt64> {
@@ -85,7 +85,7 @@ struct RefusedLinesTests {
         #expect(run.possibleDuplicates == 499)
     }
 
-    @Test("If only a line without a response is left in a batch, other records are sent, and then it is given up")
+    @Test("If only a line without a response is left in a batch, other records are sent, and then the line is given up")
     func blocked() {
         var run = ForwardingRun(Self.unlimited, seed: 6)
         run.unanswerable = [1]
@@ -130,7 +130,7 @@ struct RefusedLinesTests {
         #expect(run.pendingLines == 0)
     }
 
-    @Test("A refused line in the same batch does not prevent that a line without a response is given up")
+    @Test("A refused line in the same batch does not keep a line without a response from being given up")
     func unansweredWithRefused() {
         var run = ForwardingRun(Self.unlimited, seed: 12)
         run.poison = [0]
@@ -177,7 +177,7 @@ struct RefusedLinesTests {
             run.run(until: time)
         }
         #expect(run.pendingLines == count)
-        // Each other record is a proof about one of the lines. The first one may wait, as in an outage.
+        // Each other record allows a proof for one of the lines. The first one may wait, as in an outage.
         for number in 1...5 * count {
             run.report(1, isPriority: number.isMultiple(of: 2))
             time += number == 1 ? 3700 : 120
@@ -188,7 +188,7 @@ struct RefusedLinesTests {
         #expect(run.pendingLines == 0)
     }
 
-    @Test("After an outage without responses in which single records arrived, they are not sent one at a time")
+    @Test("After an outage without responses in which records arrived singly, these are not sent one at a time")
     func singleRecordsInOutage() {
         var run = ForwardingRun(Self.unlimited, seed: 14)
         run.mood = { $0 < 20_000 ? .answers(.noAnswer) : .takes }
@@ -204,7 +204,7 @@ struct RefusedLinesTests {
     }
 
     @Test(
-        "Whatever lines get no response and whenever records arrive, all others are delivered, before and after restarts",
+        "Whatever lines get no response and whenever records arrive, all others are delivered, even across restarts",
         arguments: 0..<20 as Range<UInt64>)
     func randomUnanswered(seed: UInt64) {
         var traffic = SeededGenerator(seed: seed)
@@ -245,7 +245,7 @@ struct RefusedLinesTests {
         run.run(until: 300)
         #expect(run.delivered == 20)
         #expect(run.dead == 0)
-        // The next records complete the proof.
+        // The next records allow the proofs that are still needed.
         for time in [400.0, 500] {
             run.report(1)
             run.run(until: time)
@@ -358,7 +358,9 @@ struct RefusedLinesTests {
 
 @Suite("Line sets")
 struct LineSetTests {
-    @Test("A set contains the lines inserted and renumbers them relative to others", arguments: 0..<20 as Range<UInt64>)
+    @Test(
+        "A set contains the lines inserted, and `counted` returns their indexes among the lines of another set",
+        arguments: 0..<20 as Range<UInt64>)
     func property(seed: UInt64) {
         var traffic = SeededGenerator(seed: seed)
         var (set, other) = (LineSet(), LineSet())

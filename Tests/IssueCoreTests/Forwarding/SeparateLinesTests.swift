@@ -49,7 +49,7 @@ struct SeparateLinesTests {
     @Test("Many separate lines of one part may be refused while as many were not sent", .timeLimit(.minutes(5)))
     func separateUnsentLines() {
         let count = 300_000
-        // Of three lines each, the first is not sent, and the second is refused.
+        // Of every three lines, the first is not sent, and the second is refused.
         let sent = (0..<count).filter { $0 % 3 != 0 }
         let answer = PartialAnswer(
             successful: sent.count / 2, invalidLines: sent.indices.filter { $0.isMultiple(of: 2) })

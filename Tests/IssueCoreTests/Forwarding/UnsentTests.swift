@@ -20,7 +20,7 @@ struct UnsentTests {
         }
         for round in [10.0, 20, 30] {
             guard case .wait(let until, _) = answer(.refused, at: round) else {
-                Issue.record("It is not tried again")
+                Issue.record("The batch is not tried again")
                 return
             }
             _ = forwarding.waited(at: until)

@@ -30,14 +30,14 @@ struct RegroupingDecisionTests {
         #expect(fingerprint(old) == current(new))
     }
 
-    @Test("The first message decides if it is stored")
+    @Test("If the group's first message is stored, the new fingerprint is computed from this message")
     func fromMessage() {
         #expect(
             fingerprint("at Fri Jun \u{1} \u{1}:\u{1}:\u{1} \u{1}", message: "at Fri Jun 17 20:42:05 2005")
                 == current("at \u{1}"))
     }
 
-    @Test("A chosen fingerprint has no new one, and a sender's own template is kept")
+    @Test("A fingerprint that the sender has chosen is not replaced, and a template that the sender gave is kept")
     func chosen() {
         var chosen = series("m")
         chosen.fingerprint = "mine"

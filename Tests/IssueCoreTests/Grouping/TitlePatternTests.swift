@@ -61,7 +61,7 @@ struct TitlePatternTests {
         }
     }
 
-    @Test("The group that is split off has the same fingerprint on every host, and another one for another pattern")
+    @Test("The fingerprint of a group that is split off depends on the pattern and on the original fingerprint")
     func fingerprints() throws {
         let first = SplitSelector.title(try #require(TitlePattern("a*")))
         let second = SplitSelector.title(try #require(TitlePattern("b*")))
@@ -79,7 +79,7 @@ struct TitlePatternTests {
             }, limit: limit)
     }
 
-    @Test("Groups whose titles differ in one word are suggested, each with the first such group")
+    @Test("Groups whose titles differ in one word are suggested for merging, each with the first such group")
     func suggestions() {
         #expect(
             pairs(["user ann is gone", "user bob is gone", "disk is full", "user carl is gone"]) == [

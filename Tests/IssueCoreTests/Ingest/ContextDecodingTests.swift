@@ -25,7 +25,7 @@ struct ContextDecodingTests {
         #expect(try details(#""span_id":"00F067AA0BA902B\u0037""#) == #"{"span_id":"00f067aa0ba902b7"}"#)
     }
 
-    @Test("Absent and invalid ids take no room")
+    @Test("Absent and invalid ids are not stored")
     func absent() throws {
         for members in [
             #""code":1"#, #""trace_id":null"#, #""trace_id":"4bf92f35""#, #""user":"""#, #""user":7"#,
@@ -44,7 +44,7 @@ struct ContextDecodingTests {
         #expect(Set(decoding.batch.records.map(\.series)).count == 1)
     }
 
-    @Test("Malformed JSON in an id makes the record invalid")
+    @Test("Malformed JSON in an id makes decoding fail")
     func malformed() throws {
         #expect(throws: JSONError.self) { try Decoding(#"[{"message":"m","user":"\q"}]"#) }
         #expect(throws: JSONError.self) { try Decoding(#"[{"message":"m","user":[1,}]"#) }

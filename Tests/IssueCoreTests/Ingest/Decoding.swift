@@ -67,9 +67,9 @@ extension IssueRecord {
         record.source = source ?? SourceLocation()
         record.app = app ?? Application()
         record.reportable = reportable ?? true
-        // The daemon keeps them as the series' template and the message's parts.
         record.context = IssueContext()
         for (field, id) in context.values { record.context[field] = field.normalized(id) }
+        // The daemon stores these as the series' template and the message's parts.
         record.template = nil
         record.parts = []
         return record

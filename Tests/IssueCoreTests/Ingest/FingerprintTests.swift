@@ -15,8 +15,8 @@ struct FingerprintTests {
         "app":{"name":"shop","version":"1.0","build":1,"environment":"test"},"severity":"error"}
         """
 
-    // If one of these values changes, the rule has changed and needs the next number. Existing groups keep their
-    // fingerprints.
+    // If one of these values changes, the rule has changed and needs the next number. Existing groups are then moved
+    // to the new rule.
     @Test("The fingerprint of an issue is the value defined by rule 2 on every host")
     func isPinned() throws {
         #expect(Fingerprint.rule == 2)
@@ -29,7 +29,7 @@ struct FingerprintTests {
     }
 
     @Test(
-        "The fingerprint of an issue does not depend on properties other than those of the issue",
+        "The fingerprint of an issue does not depend on fields that do not identify the issue",
         arguments: [
             ("30 ms", "2500 ms"), (#""line":1"#, #""line":99"#), (#""column":2"#, #""column":3"#),
             (#""version":"1.0""#, #""version":"2.0""#), (#""build":1"#, #""build":2"#), ("\"test\"", "\"live\""),
@@ -44,7 +44,7 @@ struct FingerprintTests {
     }
 
     @Test(
-        "The fingerprint of an issue differs between issues",
+        "The fingerprint of an issue depends on each field that identifies the issue",
         arguments: [
             ("Timed out", "Gave up"), ("shop.Error", "shop.Other"), (#""code":7"#, #""code":8"#),
             (#""code":7,"#, ""), (#""code":7"#, #""code":0"#), ("Load.swift", "Save.swift"), ("load()", "save()"),
@@ -79,7 +79,7 @@ struct FingerprintTests {
     }
 
     @Test(
-        "The fingerprint of an issue is written as sixteen digits",
+        "The fingerprint of an issue is written as sixteen hexadecimal digits",
         arguments: [
             (0, "0000000000000000"), (255, "00000000000000ff"), (.max, "ffffffffffffffff"),
         ] as [(UInt64, String)])

@@ -69,7 +69,7 @@ struct MessageTemplateTests {
     }
 
     @Test(
-        "The template of a message replaces values after an equals sign, except texts and kinds of events",
+        "The template of a message replaces values after an equals sign, except sentences, levels and kinds of events",
         arguments: [
             ("uid=0 user=root rhost=a.example", "uid=<n> user=<n> rhost=<n>"), ("ws=null, pid=7", "ws=<n>, pid=<n>"),
             ("ws=Source{10 a}, x=Rect(0, 1), z", "ws=<n>, x=<n>, z"), ("name=\"a b\" c", "name=<n> c"),
@@ -140,7 +140,7 @@ struct MessageTemplateTests {
         #expect(template.form == .template)
     }
 
-    @Test("The template of a message is the same for messages that differ only in numbers, names and addresses")
+    @Test("The template of a message is the same for messages that differ only in numbers, quoted text and addresses")
     func isShared() {
         let one = TemplateOfText("GET https://a.example/1 took 12 ms for \"ann\" on 10.0.0.1")
         let other = TemplateOfText("GET https://b.example/2/3?x took 2500.25 ms for \"bob\" on 192.168.1.254:80")
@@ -149,7 +149,7 @@ struct MessageTemplateTests {
     }
 
     @Test(
-        "A message with control characters, which look like placeholders, is stored whole",
+        "A message with control characters, some of which look like placeholders, is stored whole",
         arguments: ["\u{1}", "a\u{6}b 3", "\u{1F}", "3\u{1F}4", "\u{0}", "\u{1B}[31mred", "x\u{7F}"])
     func keepsWhole(_ message: String) {
         let template = TemplateOfText(message)
@@ -164,7 +164,7 @@ struct MessageTemplateTests {
         #expect(template.message == Array("first 1\n\tsecond \"2\"\r\n".utf8))
     }
 
-    @Test("The template of a message restores every message exactly, whatever it contains", arguments: 0..<8)
+    @Test("The template of a message and its parts restore the message exactly, whatever it contains", arguments: 0..<8)
     func givesBack(seed: UInt64) {
         var traffic = SeededGenerator(seed: seed)
         var asParts = 0
@@ -198,7 +198,8 @@ struct MessageTemplateTests {
         #expect(TemplateOfText(message + "x").form == .whole)
     }
 
-    @Test("The template of a message is made from bytes that are not valid text without trapping", arguments: 0..<4)
+    @Test(
+        "The template of a message can be made without trapping even if the bytes are not valid text", arguments: 0..<4)
     func survivesBytes(seed: UInt64) {
         var traffic = SeededGenerator(seed: seed)
         for _ in 0..<500 {
@@ -210,7 +211,7 @@ struct MessageTemplateTests {
         }
     }
 
-    @Test("The template of a message tolerates parts that do not match it")
+    @Test("The template of a message leaves placeholders without a part empty and ignores surplus parts")
     func survivesParts() {
         let template = TemplateOfText("a 1 b 2 c").template
         #expect(MessageTemplate.message(template: template, parts: []) == "a  b  c")

@@ -37,7 +37,7 @@ struct OpenRangeTests {
             let own = bySeries[posting.series] ?? []
             #expect(PostingList.decode(postings.list(of: posting), base: range.firstID) == own.map(\.id))
             #expect(posting.records == Int64(own.count))
-            // A series takes space besides its records, so that many small ones are not overlooked.
+            // Each series counts with a fixed size besides its records, so that many small series are not overlooked.
             #expect(posting.bytes == Int64(own.count) * 100 + RangePostings.Posting.bytesOfSeries)
             #expect(posting.occurrences == own.map(\.count).reduce(0, +))
             #expect(posting.firstAt == own.map(\.at).min())
@@ -95,7 +95,7 @@ struct OpenRangeTests {
         #expect(range.postings().postings.isEmpty)
     }
 
-    @Test("The open range starts the next range empty")
+    @Test("The next open range starts empty")
     func resets() {
         var traffic = SeededGenerator(seed: 4)
         var range = OpenRange(firstID: 1)

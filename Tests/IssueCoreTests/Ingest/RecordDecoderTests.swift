@@ -43,7 +43,7 @@ struct RecordDecoderTests {
     }
 
     @Test(
-        "Decoding names the field of a value that has the wrong type",
+        "Decoding names the field of a value that has the wrong type or is out of range",
         arguments: [
             (#""message":1"#, "message"), (#""severity":3"#, "severity"), (#""severity":"bad""#, "severity"),
             (#""domain":{}"#, "domain"), (#""code":"1""#, "code"), (#""code":1.0"#, "code"),

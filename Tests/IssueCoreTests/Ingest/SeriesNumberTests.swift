@@ -26,13 +26,13 @@ struct SeriesNumberTests {
     }
 
     @Test(
-        "The numbers of series refer to the right ones, in any order of batches and with any number of series"
+        "The numbers of series refer to the right series, in any order of batches and with any number of series"
     )
     func batches() throws {
         var decoder = RecordDecoder(limits: RecordLimits(), seed: 3)
         var batches = [RecordBatch](repeating: RecordBatch(), count: 3)
         var domains = [[String]](repeating: [], count: batches.count)
-        // More than a directory holds, so that the batches change directories while they are being filled.
+        // More series than a directory holds, so that the batches change directories while they are being filled.
         for number in 0..<36_000 {
             let index = number % 7 % batches.count
             if number == 20_000 {

@@ -22,7 +22,7 @@ struct TemplateOfText {
 
     var title: String { MessageTemplate.title(of: template[...]) }
 
-    /// The message restored from them; nil if the message is stored whole.
+    /// The message restored from the template and the parts; nil if the message is stored whole.
     var message: [UInt8]? {
         switch form {
         case .template: Array(MessageTemplate.message(template: template, parts: []).utf8)

@@ -26,7 +26,7 @@ struct EscalationCounterTests {
         #expect(isEscalated)
     }
 
-    @Test("Occurrences that are further apart than the period do not add up")
+    @Test("Occurrences that are a period apart do not add up")
     func apart() {
         var counter = EscalationCounter(Self.rate)
         for round in 0..<50 as Range<Int64> {
@@ -80,7 +80,7 @@ struct EscalationCounterTests {
         #expect(counter.takeChanges(at: instant(121)).removed == [group(2)])
         #expect(counter.takeChanges(at: instant(125)).removed == [group(1)])
         #expect(counter.count == 0)
-        // One that comes back in the same moment is stored, not removed.
+        // A group that comes back afterwards is stored again, not removed.
         _ = counter.count(1, of: group(1), uid: 1000, at: instant(126))
         let changes = counter.takeChanges(at: instant(126))
         #expect(changes.entries.map(\.group) == [group(1)] && changes.removed == [])

@@ -10,7 +10,9 @@ struct LimitWatchTests {
         try #require(ReachedLimit(.applicationRate, account: AccountID(rawValue: account), user: user))
     }
 
-    @Test("The limits of an application and of a user count, the limit of one issue does not")
+    @Test(
+        "Limits of applications and of users are reported, but not those of a single issue or on new names and issues"
+    )
     func kinds() {
         func limit(_ reason: SuppressionReason) -> ReachedLimit? { ReachedLimit(reason, account: 7, user: 1000) }
         #expect(limit(.groupRate) == nil && limit(.cardinality) == nil)
@@ -34,7 +36,7 @@ struct LimitWatchTests {
         #expect(watch.heldBack([limit], by: "d", at: instant(1601)) == [limit])
     }
 
-    @Test("A user with many applications causes few events, and none of them takes another user's")
+    @Test("A user with many applications causes few events, and these do not count for another user")
     func hostile() throws {
         var watch = LimitWatch()
         var begun = 0
@@ -44,7 +46,7 @@ struct LimitWatchTests {
         #expect(begun == LimitWatch.maxBeginsOfUser)
         let other = try limit(9000, user: 2000)
         #expect(watch.heldBack([other], by: "d", at: instant(50)) == [other])
-        // The end is reported only for what was reported.
+        // The end is reported only for limits whose beginning was reported.
         #expect(watch.ended(of: "d", at: instant(2000)).count == LimitWatch.maxBeginsOfUser + 1)
         #expect(watch.heldBack([try limit(1)], by: "d", at: instant(3599)) == [])
         #expect(watch.heldBack([try limit(1)], by: "d", at: instant(3600)).count == 1)
@@ -60,7 +62,9 @@ struct LimitWatchTests {
         #expect(begun == LimitWatch.maxEntries)
     }
 
-    @Test("All destinations share the number of events of a user, and each has its own ends")
+    @Test(
+        "The number of events of a user is limited for all destinations together, and each destination has its own ends"
+    )
     func destinations() throws {
         var watch = LimitWatch()
         var begun = 0

@@ -43,7 +43,7 @@ struct NotificationRuleTests {
         #expect(filter.admits(subject) == isAdmitted)
     }
 
-    @Test("The key that excludes an event is known, and the first one is named if there are several")
+    @Test("The configuration key that excludes an event is named, or the first one if there are several")
     func exclusions() {
         let filter = Self.filter {
             $0.kinds = .new
@@ -143,7 +143,7 @@ struct NotificationQueueTests {
 
     private func instant(_ seconds: Int64) -> RecordLogInstant { RecordLogInstant(milliseconds: seconds * 1000) }
 
-    @Test("A user's flood is counted above the user's share and takes no place from others")
+    @Test("Above a user's share, events are only counted, so a flood takes no place from others")
     func flood() {
         var limiter = NoticeLimiter()
         let own = (0..<10_000).count { _ in limiter.add(1000, .new) }
@@ -158,7 +158,7 @@ struct NotificationQueueTests {
         #expect(isOwnAdded)
     }
 
-    @Test("The first event of each kind waits individually, also during the user's flood of another kind")
+    @Test("A user's first event of each kind has its own entry, even during their flood of another kind")
     func rareInFlood() {
         var limiter = NoticeLimiter(notices(20, uid: 1000))
         let rare: [NotificationKinds] = [.escalated, .regressed, [.new, .critical], .limitReached]
@@ -204,7 +204,7 @@ struct NotificationQueueTests {
             sent += 1
         }
         #expect((5...14).contains(sent))
-        // Another user's event makes a message at once, together with what waits of the first one.
+        // Another user's event causes a message at once, together with the waiting events of the first user.
         let both = flood + notices(1, uid: 1001, from: 50)
         #expect(pacer.whenNext(both, since: instant(0), at: instant(0)) == instant(0))
         // So does an event of the daemon itself.
@@ -231,7 +231,7 @@ struct NotificationQueueTests {
         #expect(sent >= 40)
     }
 
-    @Test("A digest lists users in turn and the urgent first, and counts the rest by user")
+    @Test("A digest lists events of each user in turn, the most urgent first, and counts the rest by user")
     func digest() {
         let counted = Notice(id: 900, kinds: .new, uid: 1000, count: 300, at: at)
         let all =
@@ -304,7 +304,7 @@ struct NotificationQueueTests {
     ]
 
     @Test(
-        "The age of an earlier run's message comes from the wall clock, or is zero if that is impossible",
+        "The age of an earlier run's message comes from the wall clock; an age that is not credible counts as zero",
         arguments: storedAges)
     func storedAge(elapsed: Duration, age: Duration) {
         // The host has started after the message was made.
@@ -370,7 +370,7 @@ struct NotificationTextTests {
         #expect(message([item(.regressed), item()]).title == "1 regressed, 1 new issue on web1")
     }
 
-    @Test("A possible repetition and a test say so")
+    @Test("The title says whether a message may be a repetition or is a test")
     func marks() {
         var found = message([item()])
         found.mayBeRepetition = true

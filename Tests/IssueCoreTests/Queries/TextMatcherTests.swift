@@ -49,7 +49,7 @@ struct TextMatcherTests {
         #expect(TextMatcher("a A É é \"a\"")?.terms.count == 2)
     }
 
-    /// Texts that are similar to each other, with all kinds of letters.
+    /// Alphabets for texts that are similar to each other, with all kinds of letters.
     private static let alphabets: [[Unicode.Scalar]] = [
         Array("ab".unicodeScalars), Array("abAB \"0.".unicodeScalars), Array("aaaaaaab".unicodeScalars),
         Array("éÉaяЯжЖßẞåÅ\u{212B}kK\u{212A}θΘϴ日\u{10400}\u{10428}".unicodeScalars),

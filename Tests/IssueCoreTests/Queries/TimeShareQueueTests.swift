@@ -24,7 +24,7 @@ struct TimeShareQueueTests {
         #expect(taken == [1: 2, 2: 20])
     }
 
-    @Test("A user with a first item is next, however many items others have waiting")
+    @Test("A new user's first item is next, however many items of others are waiting")
     func newcomer() throws {
         var queue = queue()
         for user in 1...10 as ClosedRange<UInt32> {
@@ -39,7 +39,7 @@ struct TimeShareQueueTests {
         #expect(queue.take()?.item == "new")
     }
 
-    @Test("Unused time is no credit")
+    @Test("A user who starts later gets no credit for the time before")
     func noCredit() throws {
         var queue = queue()
         for _ in 0..<100 { queue.append("busy", user: 1) }
@@ -85,7 +85,7 @@ struct TimeShareQueueTests {
         #expect(!queue.mustYield(user: 1, after: .milliseconds(999)))
         #expect(queue.mustYield(user: 1, after: .seconds(1)))
         _ = queue.take()
-        // A waiting user gets their own turn.
+        // No other user has an item that may run now.
         #expect(!queue.mustYield(user: 1, after: .seconds(9)))
         #expect(!queue.mustYield(user: 2, after: .seconds(9)))
     }

@@ -32,7 +32,7 @@ struct AnonymizerTests {
         #expect(text == "User <value> of <value> is gone")
     }
 
-    @Test("Of metadata, the keys that look like names and the types remain")
+    @Test("Of metadata, keys that look like names, types, lengths of texts, booleans and nulls remain")
     func metadata() throws {
         var anonymizer = Anonymizer()
         let value = try JSONValue(

@@ -182,7 +182,7 @@ struct RedactorTests {
         #expect(try message(2, "mail ann@example.net") != one)
     }
 
-    @Test("Redaction removes values, and makes those with the name of a secret null")
+    @Test("Redaction with the action `remove` deletes values in texts, and replaces values of secret keys with null")
     func remove() throws {
         let redactor = Redactor(settings { $0[.password] = .remove })
         let decoding = try Decoding(
@@ -195,7 +195,7 @@ struct RedactorTests {
         #expect(decoding.redactions[.password] == 4)
     }
 
-    @Test("Redaction makes metadata null if nothing of it remains, and gives such keys different names")
+    @Test("Redaction makes a metadata value null if nothing of it remains, and gives redacted keys different names")
     func emptied() throws {
         let redactor = Redactor(settings { $0[.email] = .remove })
         let decoding = try Decoding(
@@ -243,7 +243,7 @@ struct RedactorTests {
         #expect(decoding.record(0)?.metadata == (try JSONValue(json: expected)))
     }
 
-    @Test("Redaction knows each of many configured names, and a name that is configured as both is plain")
+    @Test("Redaction uses each of many configured names, and a name that is configured in both lists is plain")
     func manyNames() throws {
         let redactor = Redactor(
             settings {
@@ -329,7 +329,7 @@ struct RedactorTests {
     }
 
     @Test(
-        "looks at a long text once, whatever is repeated in it", .timeLimit(.minutes(5)),
+        "Redaction scans a long text once, whatever is repeated in it", .timeLimit(.minutes(5)),
         arguments: [
             ("!@", "!@!@"), ("glpat-", "glpat-glpat-"), ("xoxb-", "xoxb-xoxb-"), ("password=$", "password=[@password]"),
             ("-----BEGIN PRIVATE KEY-----\n[@pemkey]\n", "-----BEGIN PRIVATE KEY-----\n[@pemkey]\n-----BEGIN"),
@@ -342,7 +342,7 @@ struct RedactorTests {
         #expect(redactor.json(.string(text)).asString?.hasPrefix(expected) == true)
     }
 
-    @Test("leaves a variable in place of a secret, but not a long value that begins like one")
+    @Test("Redaction leaves a variable in place of a secret, but not a long value that begins like one")
     func variables() {
         var redactor = Redactor(settings())
         #expect(redactor.text("password=$DB_PASSWORD") == "password=$DB_PASSWORD")
@@ -350,14 +350,14 @@ struct RedactorTests {
         #expect(redactor.text("password=$" + String(repeating: "x", count: 128)) == "password=[@password]")
     }
 
-    @Test("finds a token after a run of characters without a digit")
+    @Test("Redaction finds a token after a run of characters without a digit")
     func tokensAfterWords() {
         var redactor = Redactor(settings())
         #expect(redactor.text("glpat-glpat-word glpat-abcdefghij0123456789") == "glpat-glpat-word [@servicetoken]")
         #expect(redactor.text("xoxb-xoxb-words xoxb-1234567890-a") == "xoxb-xoxb-words [@servicetoken]")
     }
 
-    @Test("Redaction keeps its key as bytes")
+    @Test("Redaction restores its key from the stored bytes, and refuses a wrong number of bytes")
     func key() {
         let key = RedactionKey(low: 0x0102_0304_0506_0708, high: 0x1112_1314_1516_1718)
         #expect(RedactionKey(key.bytes) == key)

@@ -30,7 +30,9 @@ struct ApplicationAgeDecisionTests {
         #expect(settings.partialAges == [.seconds(1), .seconds(2), .seconds(3)])
     }
 
-    @Test("A range with records of a longer age is kept until that age, and the others expire from it")
+    @Test(
+        "A range is kept until the longest maximum age of its records; records with a lower maximum age expire earlier"
+    )
     func longer() {
         let retention = Retention(settings: settings([ApplicationAge(name: "a", maxAge: .seconds(5000))]))
         var facts = snapshot(age: 2000)
@@ -46,7 +48,7 @@ struct ApplicationAgeDecisionTests {
         #expect(retention.next(facts) == .forget(kept, .age))
     }
 
-    @Test("A batch in flight protects the records of an application up to twice its age")
+    @Test("A batch in flight protects the records of an application up to twice its maximum age")
     func underWay() {
         let retention = Retention(settings: settings([ApplicationAge(name: "a", maxAge: .seconds(100))]))
         var facts = snapshot(age: 150, hasBatchInFlight: true)
@@ -58,7 +60,7 @@ struct ApplicationAgeDecisionTests {
         #expect(retention.next(facts) == .expire(aged))
     }
 
-    @Test("A search of ranges goes on soon; a short age closes the open range early, and is checked often")
+    @Test("A search for old records continues soon; a low maximum age closes the open range early and is checked often")
     func searching() {
         let retention = Retention(settings: settings([ApplicationAge(name: "a", maxAge: .seconds(700))]))
         var facts = snapshot(age: 10)

@@ -27,7 +27,7 @@ struct FairnessTests {
         #expect(EvictionPolicy.evictionCandidate(holdings) == holdings[2])
     }
 
-    @Test("The ids of one owner count as one user")
+    @Test("All ids with the same accountable user count as one user")
     func owners() {
         let users = AccountableUsers(
             subordinates: Array("anna:100000:65536\n".utf8), users: Array("anna:x:1000:1000::/:/bin/sh\n".utf8))

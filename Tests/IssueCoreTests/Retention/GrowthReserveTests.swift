@@ -38,7 +38,7 @@ struct GrowthReserveTests {
     }
 
     @Test(
-        "Growth of the database is allowed without a check if free space is plentiful or unknown"
+        "Growth of the database does not extend the file before the commit if free space is plentiful or unknown"
     )
     func plenty() {
         #expect(step(by: 10, free: 1010) == .commit)

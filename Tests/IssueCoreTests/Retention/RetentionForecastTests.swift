@@ -108,7 +108,7 @@ struct RetentionForecastTests {
         #expect(rules.first?.uid == 7)
     }
 
-    @Test("An application whose records are all in the open range has a rule without a time and a number")
+    @Test("An application whose records are all in the open range has a rule without a time or a number")
     func openRange() {
         var usage = usage(age: 10)
         usage.portions.append(.init(app: "shop", uid: 7, maxAge: .seconds(7 * Self.day), newest: nil, records: 0))
@@ -117,13 +117,14 @@ struct RetentionForecastTests {
         #expect(rule?.at == nil && rule?.records == nil)
     }
 
-    @Test("Without closed ranges or records there is a rule without a time, and no rate")
+    @Test("Without closed ranges or records, no rule has a time, and no growth is forecast")
     func empty() {
         let reply = RetentionUsage().reply(settings(), now: now)
         #expect(reply.growth == nil)
         #expect(reply.rules.map(\.name) == ["max_age", "max_size", "keep_free"])
         #expect(reply.rules.allSatisfy { $0.at == nil && $0.records == nil })
-        // A few records in a new database say nothing about the limit on its size, if they become too old before.
+        // A few records in a new database say nothing about the limit on its size if they become too old before it is
+        // reached.
         var new = RetentionUsage()
         (new.records, new.recentRecords, new.usedBytes, new.oldest) = (6, 6, 500 << 10, now)
         new.averageBytes = 100
@@ -131,7 +132,7 @@ struct RetentionForecastTests {
         #expect(new.reply(settings(), now: now).rules.allSatisfy { $0.at == nil })
     }
 
-    @Test("A store of less than six hours or without closed ranges has no rate")
+    @Test("For a store younger than six hours, or without closed ranges, no growth is forecast")
     func young() {
         var usage = usage(age: 0)
         usage.period = .seconds(6 * 3600)

@@ -35,7 +35,7 @@ struct RetentionTests {
         #expect(reason(snapshot(age: 30 * Self.day - 1)) == nil)
     }
 
-    @Test("Retention keeps a range for twice as long while a destination is being offered its records")
+    @Test("Retention keeps a range for twice as long while a batch with its records is in flight")
     func underWay() {
         #expect(reason(snapshot(age: 31 * Self.day, hasBatchInFlight: true)) == nil)
         #expect(reason(snapshot(age: 60 * Self.day, hasBatchInFlight: true)) == .age)
@@ -190,7 +190,7 @@ struct RetentionTests {
         #expect(reason(snapshot) != nil)
     }
 
-    @Test("A range is full at an eighth of what MaxSize= and KeepFree= leave, but not because of other files")
+    @Test("A range is full at an eighth of what MaxSize= and KeepFree= leave; an unreachable KeepFree= is ignored")
     func rangeSize() {
         let settings = RetentionSettings(maxSize: 64 << 20, keepFree: 20 << 20)
         func size(free: Int64?) -> Int64 { settings.effectiveMaxSize(availableBytes: free, usedBytes: 10 << 20) }
@@ -207,7 +207,7 @@ struct RetentionTests {
         #expect(range(0) == 128 << 10)
     }
 
-    @Test("In a large database, up to 1/1024 of its maximum size is left alone for each user")
+    @Test("In a large database, a user's series without records are kept up to 1/1024 of the maximum size")
     func allowance() {
         var unreferenced = UnreferencedSeries()
         unreferenced.add(keyBytes: 1 << 19, of: 5)

@@ -7,7 +7,7 @@ struct AcceptStateTests {
         MonotonicInstant(sinceBoot: .milliseconds(milliseconds))
     }
 
-    @Test("A shortage pauses for a second and is reported once until the backlog was empty")
+    @Test("A shortage pauses accepting for a second, and is reported once until no connection waits in the kernel")
     func shortage() {
         var state = AcceptState()
         #expect(state.emptiedBacklog() == false && state.deadline == nil)

@@ -50,7 +50,7 @@ struct AccountableUsersTests {
         #expect(!users.isRecycled(1_000_007))
     }
 
-    @Test("A line cannot claim the ids of ordinary users, whatever name it has")
+    @Test("A line of /etc/subuid cannot claim the ids of ordinary users, whatever name it has")
     func ordinaryUsers() {
         let users = users("root:1000:1\nalice:0:70000\n")
         for uid in [0, 1000, 1001, 1002, 65_535] as [UInt32] { #expect(users.owner(of: uid) == uid) }
@@ -78,7 +78,7 @@ struct AccountableUsersTests {
         #expect(users.owner(of: 200_000) == 1002)
     }
 
-    @Test("An oversized file costs no more than its limit")
+    @Test("Of an oversized file, only as many valid lines as the limit allows are used")
     func many() {
         let lines = (0..<UInt32(AccountableUsers.maxRanges + 10)).map { "alice:\(100_000 + 2 * $0):1" }
         let users = users(lines.joined(separator: "\n"))

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("The WAL")
 struct CheckpointPaceTests {
-    @Test("The WAL is checkpointed after a certain growth, and again after the same growth")
+    @Test("The WAL is checkpointed after a certain growth, and not again without further growth")
     func enough() {
         var pace = CheckpointPolicy(pages: 100)
         #expect(pace.next(walPages: 99, reportsWait: false) == .none)
@@ -13,7 +13,7 @@ struct CheckpointPaceTests {
         #expect(pace.next(walPages: 100, reportsWait: false) == .none)
     }
 
-    @Test("is checkpointed after the commit of the reports that wait, but not later")
+    @Test("The WAL is checkpointed after the commit of the waiting reports, but not later")
     func waitingReports() {
         var pace = CheckpointPolicy(pages: 100)
         #expect(pace.next(walPages: 99, reportsWait: true) == .none)
@@ -22,7 +22,7 @@ struct CheckpointPaceTests {
         pace.copied(walPages: 110)
         #expect(pace.next(walPages: 100, reportsWait: true) == .commitFirst)
         #expect(pace.next(walPages: 101, reportsWait: false) == .copy)
-        // A WAL that must be reset may be close to its limit.
+        // A WAL that must be reset may be close to its limit, so the reset is not postponed.
         pace.copied(walPages: 101)
         #expect(pace.next(walPages: 210, reportsWait: true) == .restart)
     }
@@ -52,7 +52,7 @@ struct CheckpointPaceTests {
         #expect(pace.next(walPages: 250, reportsWait: false) == .restart)
     }
 
-    @Test("is restarted at the second checkpoint if readers keep it from restarting")
+    @Test("From the second checkpoint on, a reset of the WAL is tried if readers have kept the WAL growing")
     func readers() {
         var pace = CheckpointPolicy(pages: 100)
         #expect(pace.next(walPages: 100, reportsWait: false) == .copy)
@@ -62,12 +62,12 @@ struct CheckpointPaceTests {
             pace.copied(walPages: length)
             #expect(pace.next(walPages: length + 99, reportsWait: false) == .none)
         }
-        // Now it has been reset.
+        // Now the WAL has been reset.
         #expect(pace.next(walPages: 90, reportsWait: false) == .none)
         #expect(pace.next(walPages: 110, reportsWait: false) == .copy)
     }
 
-    @Test("The WAL is restarted for each commit that finds the disk full")
+    @Test("The WAL is reset for each commit that finds the disk full")
     func space() {
         var pace = CheckpointPolicy(pages: 100)
         pace.copied(walPages: 120)

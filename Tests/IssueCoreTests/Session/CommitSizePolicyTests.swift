@@ -39,21 +39,21 @@ struct CommitPaceTests {
         }
     }
 
-    @Test("The size of a commit is the maximum even if one connection starts late and another stops early")
+    @Test("The size of a commit is reduced at most for a moment if one connection starts late and another stops early")
     func edges() {
         var pace = CommitSizePolicy(bulk: 8192, shared: 2048)
         for time in stride(from: 0, to: 10_000, by: 10) {
             if time < 5000 { pace.arrived(200, connection: 1, at: at(time)) }
             if time >= 4990 { pace.arrived(200, connection: 2, at: at(time)) }
             if time < 7010 { pace.arrived(200, connection: 3, at: at(time)) }
-            // The late connection is not known to be one of these at first.
+            // At first, the late connection is not known to report without a pause.
             if time >= Self.moment, !(4990..<4990 + Self.moment).contains(time) {
                 #expect(pace.limit(at: at(time)) == 8192)
             }
         }
     }
 
-    @Test("The size of a commit is smaller from the first report of a new connection on, for a moment")
+    @Test("The size of a commit is reduced for a moment after each of the first reports of a new connection")
     func new() {
         var pace = CommitSizePolicy(bulk: 8192, shared: 2048)
         for time in stride(from: 0, to: 700, by: 10) { pace.arrived(800, connection: 1, at: at(time)) }
@@ -65,7 +65,7 @@ struct CommitPaceTests {
         #expect(pace.limit(at: at(1150)) == 8192)
     }
 
-    @Test("is smaller while a low-volume connection reports, and for a minute afterwards")
+    @Test("The size of a commit is reduced while a low-volume connection reports, and for a minute afterwards")
     func shared() {
         var pace = CommitSizePolicy(bulk: 8192, shared: 2048)
         func flood(_ pace: inout CommitSizePolicy, from start: Int, to end: Int) {

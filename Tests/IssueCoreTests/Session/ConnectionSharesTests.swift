@@ -7,7 +7,7 @@ struct ConnectionSharesTests {
         ConnectionShares(limits: ConnectionShares.Limits(total: total, perUser: perUser))
     }
 
-    /// Connects until it is refused, up to a limit, and closes the connections that are replaced.
+    /// Opens connections of a user until one is refused, up to a limit. Closes the connections that are replaced.
     private static func connect(
         _ owner: UInt32, _ standing: ConnectionShares.Standing = .ordinary, times: Int = 5000,
         in shares: inout ConnectionShares
@@ -22,7 +22,7 @@ struct ConnectionSharesTests {
         }
     }
 
-    @Test("However many users take all they can get, a new one is admitted, at the expense of a user with more")
+    @Test("However many users take all they can get, a new user is admitted, at the expense of a user with more")
     func newcomer() {
         var shares = Self.shares(total: 512, perUser: 128)
         for owner in 1...40 as ClosedRange<UInt32> {
@@ -102,7 +102,7 @@ struct ConnectionSharesTests {
         #expect(shares.decision(owner: 8, standing: .operator) == .admit)
     }
 
-    @Test("No user has more than MaxConnectionsPerUser=, and the smallest limit admits one connection")
+    @Test("The smallest limit admits one connection, and a connection of root replaces it")
     func smallest() {
         var shares = Self.shares(total: 1, perUser: 1)
         #expect(shares.decision(owner: 5, standing: .ordinary) == .admit)

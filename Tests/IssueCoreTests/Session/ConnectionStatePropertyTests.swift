@@ -5,7 +5,7 @@ import Testing
 @Suite("The state of a connection under random events")
 struct ConnectionStatePropertyTests {
     @Test(
-        "Calls begin and end in order, nothing begins after the end, and no connection is left without an event to wait for",
+        "Calls begin and end in order, none begins after the end, and each open connection has an event to wait for",
         arguments: 0..<500 as Range<UInt64>)
     func randomEvents(seed: UInt64) throws {
         var run = ConnectionRun(seed: seed)
@@ -49,7 +49,7 @@ private struct ConnectionRun {
     // The model.
     private var reports = 0
     private var query: UInt64?
-    /// Steps and jobs that other threads have not answered yet.
+    /// The number of steps and jobs that other threads have not answered yet.
     private var jobs = 0
     private var kind = ""
     private var lastToken: UInt64 = 0

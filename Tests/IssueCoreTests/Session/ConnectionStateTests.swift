@@ -87,7 +87,7 @@ struct ConnectionStateTests {
         #expect(state.mayReport)
     }
 
-    @Test("A held message keeps its place when the received bytes move")
+    @Test("The range of a held message moves with the received bytes")
     func moves() {
         var (state, _) = asking()
         state.hold(message)
@@ -123,7 +123,7 @@ struct ConnectionStateTests {
         #expect(state.reportsAnswered(1) == .none)
     }
 
-    @Test("Closing reports how many reports are still being stored")
+    @Test("Closing a connection returns the number of its reports that are still being stored")
     func closes() {
         var state = reporting(3)
         #expect(state.closed() == 3)
@@ -151,7 +151,7 @@ struct ConnectionStateTests {
         #expect(state.partialSince == nil)
     }
 
-    @Test("Only the message that was recognised as a report may have any size")
+    @Test("Only a message that was recognised as a report may be larger than a query")
     func recognises() {
         var state = State()
         state.recognisedReport()
@@ -166,7 +166,9 @@ struct ConnectionStateTests {
         #expect(!state.isReceivingReport)
     }
 
-    @Test("A message that stays incomplete ends the connection, unless the daemon has not read the rest")
+    @Test(
+        "A message that stays incomplete ends the connection, unless throttling keeps the daemon from reading the rest"
+    )
     func readTimeout() {
         var state = State()
         state.receivedPart(at: time(0))
@@ -245,7 +247,7 @@ struct ConnectionStateTests {
         #expect(behind.watch() == .add([]), "The query that has begun meanwhile is given up, too")
     }
 
-    @Test("A connection that has hung up and waits for replies only comes back to send them")
+    @Test("A connection that has hung up and only waits for replies comes back to the poller to send them")
     func detachesDraining() {
         var state = reporting(1)
         _ = state.drain()
@@ -314,7 +316,7 @@ struct ConnectionStateTests {
         #expect(State.Worth.idle < .resumable && .resumable < State.Worth.answering)
     }
 
-    @Test("Queries that could last long are ended, with a page without records or with Busy")
+    @Test("Queries that could last long are ended early, with a page without records or with Busy")
     func earlyReply() {
         #expect(reporting(1).earlyReply == .none)
         #expect(asking().state.earlyReply == .none)
@@ -362,7 +364,7 @@ struct ConnectionStateTests {
         #expect(answer(&state, .page(next: nil)) == .finish)
     }
 
-    @Test("A follower without a time starts after the newest row, and others with the records since then")
+    @Test("A follower without a time starts after the newest row, and one with a time with the records since then")
     func followsFrom() {
         #expect(asking(.following(IssueFilter())).1 == .run(.newest))
         var filter = IssueFilter()
@@ -425,7 +427,7 @@ struct ConnectionStateTests {
         #expect(action == .none && !state.hasJob)
         let token = state.queryToken ?? 0
         #expect(state.flushed(queryToken: token) == .none)
-        // Of an earlier flush that has reached its timeout.
+        // This token is that of an earlier flush that has reached its timeout.
         #expect(state.flushed(queryToken: token + 1) == .none)
         #expect(state.flushed(queryToken: token) == .endFlush(end, isComplete: true))
         #expect(state.flushed(queryToken: token) == .none)

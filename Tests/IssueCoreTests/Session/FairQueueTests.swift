@@ -55,7 +55,7 @@ struct FairQueueTests {
         #expect(!commit.contains("quiet again"))
     }
 
-    @Test("A call of many new series has a commit of its own, and another user's report the next one")
+    @Test("A call of many new series has a commit of its own, and another user's report is in the next one")
     func newSeries() {
         var queue = queue()
         let cost = ReportCost.of(records: 1000, bytes: 250_000, newSeries: 1000, overflowed: 0)

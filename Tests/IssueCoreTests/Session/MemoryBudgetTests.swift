@@ -8,7 +8,7 @@ struct MemoryBudgetTests {
             connection: connection, owner: owner, bytes: bytes, since: MonotonicInstant(sinceBoot: .seconds(seconds)))
     }
 
-    @Test("However many users take all they may, the budget holds and a new user has the minimum")
+    @Test("However many users take all they may, only the guaranteed minimums exceed the budget")
     func shares() {
         var budget = MemoryBudget(limit: 64 << 20, guaranteed: 256 << 10)
         var held: [Int] = []
@@ -26,7 +26,7 @@ struct MemoryBudgetTests {
         #expect(held.allSatisfy { $0 >= 256 << 10 })
     }
 
-    @Test("Connections without progress for the longest time are closed first, only of users above an equal share")
+    @Test("Only users above an equal share lose connections, first those without progress for the longest time")
     func excess() {
         let holdings =
             (0..<8).map { holding(UInt64($0), 1, 100, at: 10 + $0) } + [holding(100, 2, 100, at: 1)]
@@ -45,7 +45,7 @@ struct MemoryBudgetTests {
         #expect(MemoryReservation.excess(of: [], above: 0, guaranteed: 0) == [])
     }
 
-    @Test("A message that is being sent survives many that were left incomplete")
+    @Test("A message that is being sent is not cut off because of many that were left incomplete")
     func fresh() {
         let stale = (0..<70).map { holding(UInt64($0), UInt32(1000 + $0), 1 << 20, at: 1) }
         let fresh = holding(500, 5, 2 << 20, at: 100)

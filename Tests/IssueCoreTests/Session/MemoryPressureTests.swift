@@ -18,7 +18,7 @@ struct MemoryPressureTests {
         MemoryReservation(connection: connection, owner: owner, bytes: bytes, since: time(seconds))
     }
 
-    @Test("Users have their own limits until memory is short, and then what is free")
+    @Test("Users may use their own limits until memory is short, and then what is free, but at least the minimum")
     func allowance() {
         var memory = makePressure()
         #expect(memory.allowance(within: Self.limits) == UserLoad.Allowance(calls: 600, replies: 700))
@@ -59,7 +59,7 @@ struct MemoryPressureTests {
     }
 
     @Test(
-        "Partial messages above their limit are cut off, those of the users with the most first"
+        "If partial messages exceed their limit, the oldest ones of users above an equal share are cut off"
     )
     func messages() throws {
         var memory = makePressure()
@@ -68,7 +68,7 @@ struct MemoryPressureTests {
         memory.changed(received: 100)
         let cut = try #require(memory.messageCut)
         #expect(cut.kind == .message && cut.limit == 500)
-        // An eighth more than necessary is freed: 438 bytes may stay.
+        // An eighth of the limit is freed in addition: 438 bytes may stay.
         let holdings = (0..<10).map { holding(UInt64($0), 7, 55, at: 20 - $0) } + [holding(50, 8, 50, at: 0)]
         #expect(cut.connections(of: holdings) == [9, 8, 7])
         memory.changed(received: -100)
@@ -87,7 +87,9 @@ struct MemoryPressureTests {
         #expect(memory.replyCut == nil)
     }
 
-    @Test("While queries wait for memory, only replies that stand still are cut off, and the others checked again")
+    @Test(
+        "While queries wait for memory, only replies whose clients no longer read are cut off; others are checked again"
+    )
     func replyRoom() throws {
         var memory = makePressure()
         #expect(memory.replyDeadline == nil && memory.replyDeadlineReached(at: time(9)) == nil)
@@ -115,7 +117,9 @@ struct MemoryPressureTests {
         #expect(memory.closed(1, at: time(60)) == 4)
     }
 
-    @Test("The bytes of a connection report their differences, and when there begin and end to be some")
+    @Test(
+        "A change of a connection's bytes returns the difference, and whether the connection became active or inactive"
+    )
     func bytes() {
         var bytes = ConnectionBytes()
         #expect(bytes.changed(inFlight: 0) == .unchanged)

@@ -50,7 +50,7 @@ struct ReadOrderTests {
         #expect(served.count == 20)
     }
 
-    @Test("Nothing is left of the last round")
+    @Test("After `removeAll`, no connection of the last round is left")
     func reuse() {
         var order = ReadOrder()
         order.add(Candidate(index: 0, user: 1, userRound: 0, round: 0))

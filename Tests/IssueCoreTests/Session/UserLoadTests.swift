@@ -8,7 +8,7 @@ struct UserLoadTests {
         UserLoad(limits: UserLoad.Limits(calls: 1000, replies: 500, quantum: 100, little: 10))
     }
 
-    @Test("Above the limit no call begins until half of it is answered")
+    @Test("Above the limit no call begins, and a connection with much in flight continues at half the limit")
     func calls() {
         var load = load()
         load.changed(unanswered: 1001)
@@ -21,7 +21,7 @@ struct UserLoadTests {
         let woken = load.takeResumable(underWay: { _ in 600 }, unread: { _ in 0 })
         #expect(woken == [7])
         #expect(load.mayBegin(unanswered: 10, unread: 0))
-        // It is woken once.
+        // The connection is woken only once.
         let again = load.takeResumable(underWay: { _ in 600 }, unread: { _ in 0 })
         #expect(again.isEmpty)
     }
@@ -105,7 +105,7 @@ struct UserLoadTests {
         load.read(1000)
         let hasTurn = load.hasTurn(inRound: 1, lastRead: 9)
         #expect(hasTurn)
-        // Except for its own unread replies.
+        // Unread replies of the user still prevent calls.
         load.changed(replies: 501)
         #expect(!load.mayBegin(unanswered: 0, unread: 0))
     }
@@ -139,7 +139,7 @@ struct UserLoadTests {
         #expect(all == [1])
     }
 
-    @Test("At most a quantum is read per round")
+    @Test("Once a quantum was read in a round, further connections have their turn in the next round")
     func rounds() {
         var load = load()
         let atFirst = load.hasTurn(inRound: 1, lastRead: 100)

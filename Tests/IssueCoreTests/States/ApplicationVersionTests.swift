@@ -7,7 +7,7 @@ struct ApplicationVersionTests {
         ApplicationVersion(text: left).isNewer(than: ApplicationVersion(text: right))
     }
 
-    @Test("Versions are ordered the way people number them")
+    @Test("Versions are ordered by their numbers, with a pre-release before its release, and then by their builds")
     func order() {
         let versions = [
             "0.9", "1.0-alpha", "1.0-alpha.2", "1.0-alpha.10", "1.0-beta", "1.0", "1.0.1", "1.2", "1.10", "1.10+1",

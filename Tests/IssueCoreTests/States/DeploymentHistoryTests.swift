@@ -71,7 +71,7 @@ struct DeploymentHistoryTests {
         expectNewer(history, than: "10.24.0", ["10.24.1"], not: ["10.18.7", "10.23.1"])
     }
 
-    @Test("A rollback to an older hash makes it no newer")
+    @Test("A rollback to an older hash does not make this hash newer")
     func rollback() {
         let history = history("abc123", "def456", "abc123", "0123456", "def456")
         expectFixes(history, "def456", in: ["def456", "0123456"], notIn: ["abc123"])
@@ -93,7 +93,7 @@ struct DeploymentHistoryTests {
         }
     }
 
-    @Test("A forged version orders no other versions, whether it was reported before or after the fix")
+    @Test("A forged version does not affect the order of others, whether it was reported before or after the fix")
     func forged() {
         let history = history("2.3", "?999.9.9", "2.4", "?1000", "2.5")
         #expect(history.newestDeclared == ApplicationVersion(text: "2.5"))
@@ -110,11 +110,11 @@ struct DeploymentHistoryTests {
         expectFixes(history, "c0ffee", in: ["c0ffee"], notIn: ["abc123", "def456"])
     }
 
-    @Test("A version that no one declared has the fix if it is first reported after its deployment")
+    @Test("A version that no one declared has the fix if it was first reported after the fix was deployed")
     func undeclared() {
         let history = history("?0a", "2.3", "?0b", "2.4", "?0c", "?2.3.1")
         expectFixes(history, "2.4", in: ["0c"], notIn: ["0a", "0b", "2.3.1"])
-        // Above the limits, it has no place at all, and is new.
+        // A version whose deployment was not stored because of a limit counts as later than all declared ones.
         expectFixes(history, "2.4", in: ["0d"], notIn: [])
     }
 
@@ -134,7 +134,7 @@ struct DeploymentHistoryTests {
         expectFixes(history, "abc123", in: ["abc123", "def456"], notIn: ["ffffff"])
         expectFixes(history, "ffffff", in: ["ffffff"], notIn: ["abc123", "def456"])
         #expect(history.newestDeclared == nil)
-        // As before deployments existed: any other version without an order is newer.
+        // Any other version without an order is newer.
         expectNewer(history, than: "def456", ["abc123", "1.9"], not: ["def456", ""])
         expectNewer(
             DeploymentHistory(), than: "1.9 (3)", ["1.9 (4)", "1.10", "999.9.9"], not: ["1.9 (3)", "1.8", "1.9"])

@@ -81,7 +81,7 @@ struct GroupStandingTests {
         #expect(new == .regression)
     }
 
-    @Test("A mute until a number of occurrences ends as a regression with the occurrence that reaches it")
+    @Test("A mute until a number of occurrences ends as a regression with the occurrence that reaches the number")
     func mutedForCount() {
         var state = TriageState(.muted, occurrencesLeft: 5)
         for (count, effect, left) in [(1, .silence, 4), (3, .silence, 1), (1, .regression, nil), (1, .none, nil)]
@@ -131,7 +131,9 @@ struct GroupStandingTests {
                 == TriageState(.resolved, fixAwaitedSince: noon, change: change))
     }
 
-    @Test("After a regression, the author and the note of the state before are kept, but not after the end of a mute")
+    @Test(
+        "After a regression, the author and note of the state before are kept, but not after the end of a mute period"
+    )
     func changes() {
         let change = IssueStateChange(user: 7, time: noon, note: "Vendor")
         for before in [TriageState(.resolved, change: change), TriageState(.muted, occurrencesLeft: 1, change: change)]
@@ -192,7 +194,7 @@ struct GroupStandingTests {
         #expect(state == TriageState())
     }
 
-    @Test("The parameter that contradicts the state is named")
+    @Test("A parameter that is invalid or contradicts the state is named")
     func sense() {
         func invalid(_ state: GroupState, until: IssueTimestamp? = nil, version: Bool? = nil) -> String? {
             SetStateParameters(group: "g1", state: state, until: until, untilNewerVersion: version)
