@@ -21,9 +21,10 @@ struct ApplicationAgeTests {
         var entries: [Entry] = []
         var generator: SampleRecords
         private var inFlight: StoredBatch?
-        /// Whether a kill has interrupted a removal that is not repeated yet. The lists of its range may be stale.
+        /// `true` from a kill until the next complete removal. The kill may have interrupted a removal; then the
+        /// posting lists of its range are stale.
         private var wasKilled = false
-        /// The removed records, with what the counts still contain.
+        /// All records that `remember` has seen, removed or not, with the values that the counts still contain.
         private var stored: [RangeAudit.Gone] = []
 
         init(_ store: TemporaryStore, seed: UInt64) throws {
@@ -140,7 +141,7 @@ struct ApplicationAgeTests {
 
         func left() throws -> Set<RowID> { Set(try store.shell().numbers("SELECT id FROM records").map { RowID($0) }) }
 
-        /// Checks that sums, lists and the ledger are right, and that no record is gone too early.
+        /// Checks that sums, posting lists and the ledger are right, and that no record is gone too early.
         func expectSound(underWay: Int64? = nil, sourceLocation: Testing.SourceLocation = #_sourceLocation) throws {
             let shell = try store.shell()
             let left = try left()
@@ -164,12 +165,14 @@ struct ApplicationAgeTests {
             }
         }
 
-        /// Checks that no record of a closed range is left whose range has reached the age of its application.
+        /// Checks that a closed range has no records of an application left when the range's newest record has reached
+        /// the maximum age of that application.
         func expectNothingOld(sourceLocation: Testing.SourceLocation = #_sourceLocation) throws {
             let left = try left()
             let shell = try store.shell()
             let ends = try shell.numbers("SELECT last_id FROM ranges ORDER BY id").map { RowID($0) }
-            // A batch in flight protects its ranges for a while, and the later ones wait for them.
+            // A batch in flight protects the ranges of its records for a while, and later ranges are removed only after
+            // those.
             let batch =
                 try shell.numbers("SELECT first_id FROM batches WHERE state = 0").min().map { RowID($0) } ?? .max
             var first: RowID = 0
@@ -185,7 +188,7 @@ struct ApplicationAgeTests {
     }
 
     @Test(
-        "Each application's records go at its own age, and all sums stay right, also after kills",
+        "The records of an application are removed at its maximum age, and all sums stay right, also after kills",
         arguments: 0..<6 as Range<UInt64>)
     func ages(seed: UInt64) throws {
         try TemporaryStore.with { store in
@@ -202,7 +205,7 @@ struct ApplicationAgeTests {
             }
             let ages = Set(fixture.entries.map(\.maxAge))
             #expect(ages.count == 5)
-            // Records of a longer age outlive the ranges of the others.
+            // Of the records that are older than 80 seconds, only those with a longer maximum age are left.
             let left = try fixture.left()
             let youngest = fixture.entries.filter { $0.at.duration(to: store.monotonic) > .seconds(80) }
             #expect(youngest.contains { left.contains($0.id) && $0.maxAge > .seconds(60) })
@@ -220,7 +223,7 @@ struct ApplicationAgeTests {
         }
     }
 
-    @Test("Series of an application with a short age are collected at that age")
+    @Test("Unreferenced series of an application with a short maximum age are collected at that age")
     func collecting() throws {
         try TemporaryStore.with { store in
             store.settings.retention.maxAge = .seconds(1000)

@@ -143,7 +143,7 @@ struct BatchTests {
         }
     }
 
-    @Test("A batch shows the refusal only with its dead letters, and each with its own response")
+    @Test("Each sent record of a batch shows the response to its own line: acceptance, refusal, or the last response")
     func isSettledInPart() throws {
         try TemporaryStore.with { store in
             let fixture = try Fixture(store)
@@ -199,7 +199,7 @@ struct BatchTests {
             var fates = try fixture.fates()
             #expect([fates[0], fates[3], fates[6], fates[9]] == [.delivered, .pending, .deadLettered, .pending])
             try expectSound(store)
-            // One of them is erased in the meantime.
+            // One of the unfinished records is erased in the meantime.
             _ = try fixture.writer.erase([4])
             try expectSound(store)
             #expect(
@@ -259,7 +259,7 @@ struct BatchTests {
         }
     }
 
-    @Test("A batch follows the previous one, and each record keeps the fate from its own batch")
+    @Test("After several batches, each record has the fate from its own batch, also in the ledger and in filters")
     func followsOn() throws {
         try TemporaryStore.with { store in
             store.settings.rangeRecords = 10
@@ -329,7 +329,7 @@ struct BatchTests {
             #expect(ledger.deadLettered == 1)
             #expect(ledger.summarised == 3)
             try expectSound(store)
-            // A batch of summaries spans no rows, so it does not affect the fate of any record.
+            // A batch of summaries spans no rows, so it does not affect the fate of later records.
             let later = try store.store([IssueRecord(message: "later")], to: fixture.writer)
             #expect(try fixture.reader.fates(of: later[0].text, viewer: .everything)[0].outcome == .pending)
         }
@@ -369,7 +369,7 @@ struct BatchTests {
         }
     }
 
-    @Test("A batch fixes the type of a field once, and it is known after a restart")
+    @Test("The first batch with a field fixes the type of this field, which is read again after a restart")
     func fixesTypes() throws {
         try TemporaryStore.with { store in
             let fixture = try Fixture(store)

@@ -95,7 +95,7 @@ struct BlockScanTests {
         try write([0], ofPage: root.number, path)
     }
 
-    /// Overwrites the number of a page.
+    /// Overwrites four bytes of a page with a page number.
     private func write(_ number: Int, at offset: Int, ofPage page: Int, _ path: String) throws {
         try write([24, 16, 8, 0].map { UInt8(truncatingIfNeeded: number >> $0) }, at: offset, ofPage: page, path)
     }
@@ -109,7 +109,7 @@ struct BlockScanTests {
     }
 
     @Test(
-        "All records are recovered although the root page of the blocks is damaged, and once, in their order",
+        "All records are recovered once and in their order although the root page of the blocks is damaged",
         arguments: [Shape.small, .overflowing], [false, true])
     func root(shape: Shape, wal: Bool) throws {
         try TemporaryStore.with { store in
@@ -126,7 +126,7 @@ struct BlockScanTests {
             #expect(try store.importSalvaged(old, into: store.writer()) == SalvageResult())
             try expectSound(store)
             #expect(["", "-wal"].map { FileManager.default.contents(atPath: old + $0) } == before)
-            // A query returns fewer of them, since they name their old ids.
+            // A query returns a limited number of bytes. Recovered records also contain their old ids, so fewer fit.
             let found = try records(store.path)
             #expect(found.count > 1000)
             #expect(found == Array(sent.prefix(found.count)))
@@ -160,7 +160,7 @@ struct BlockScanTests {
         }
     }
 
-    @Test("All records are recovered although no table that states how many there are can be read")
+    @Test("All records are recovered although none of the tables that state their number can be read")
     func allRoots() throws {
         try TemporaryStore.with { store in
             let old = try setAside(.small, store)
@@ -175,7 +175,7 @@ struct BlockScanTests {
         }
     }
 
-    @Test("Records that retention removed do not count as unreadable if the table of ranges is damaged, too")
+    @Test("Records that retention removed do not count as unreadable if the tables of blocks and ranges are damaged")
     func removedWithoutRanges() throws {
         try TemporaryStore.with { store in
             let old = try setAside(.small, store) { shell in
@@ -199,7 +199,7 @@ struct BlockScanTests {
     }
 
     @Test(
-        "All records are recovered although an interior page of the blocks is damaged, and perhaps the store codes",
+        "All records are recovered although an interior page of the blocks is damaged, with or without the store codes",
         arguments: [false, true])
     func interior(areCodesLost: Bool) throws {
         try TemporaryStore.with { store in

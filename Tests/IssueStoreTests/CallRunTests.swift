@@ -7,7 +7,7 @@ import Testing
 struct CallRunTests {
     private let producer = ProducerID(high: 1, low: 2)
 
-    /// Calls of two records each. The number is in their messages and determines the sequence number.
+    /// Returns a call of two records for each number. The number is in the messages and determines the sequence number.
     private func calls(_ numbers: some Sequence<Int>) -> [SentCall] {
         numbers.map { number in
             SentCall(
@@ -24,7 +24,7 @@ struct CallRunTests {
         return submission
     }
 
-    @Test("A run of similar calls is stored and acknowledged as one")
+    @Test("A run of similar calls is stored and acknowledged as one call")
     func run() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()
@@ -68,7 +68,7 @@ struct CallRunTests {
     }
 
     @Test(
-        "A run of similar calls has no gap, no longer call, no other producer and no rejected record"
+        "A call joins no run after a gap, with another record count, from another producer or with a rejected record"
     )
     func unlike() throws {
         let first = calls([0, 1])

@@ -129,7 +129,7 @@ struct CollectingTests {
         }
     }
 
-    @Test("The collection keeps a group with a triage state")
+    @Test("The collection keeps a muted group")
     func muted() throws {
         try TemporaryStore.with { store in
             store.settings.retention.maxAge = .seconds(60)
@@ -150,7 +150,7 @@ struct CollectingTests {
         while kept.position != nil { try writer.collectIssues(&kept) }
     }
 
-    /// Stores issues of two users, 100 with long texts of user 1001 and 20 of user 1002, sets the state of all, and
+    /// Stores 100 issues with long texts of user 1001, 20 of user 1002 and one of user 1003, mutes all of them, and
     /// removes their records and series.
     private func keepIssues(_ store: TemporaryStore, _ writer: StoreWriter) throws {
         for (user, count, length) in [(1001, 100, 2000), (1002, 20, 10), (1003, 1, 10)] {
@@ -175,7 +175,7 @@ struct CollectingTests {
         ).map { $0[0] }
     }
 
-    @Test("Issues without records that a user has muted take limited space; the oldest ones of that user are removed")
+    @Test("The space for muted issues without records is limited per user; above it, the oldest ones are removed")
     func mutedOfOneUser() throws {
         try TemporaryStore.with { store in
             store.settings.retention.maxAge = .seconds(60)
@@ -186,7 +186,7 @@ struct CollectingTests {
             #expect(ids.count == 100)
             try collectIssues(writer)
             let left = try groups(ofUser: 1001, store)
-            // 256 KiB, and 4.2 KB for each issue.
+            // The limit is 256 KiB, and each issue takes 4.2 KB.
             #expect((55...65).contains(left.count), "\(left.count)")
             #expect(left == Array(ids.suffix(left.count)))
             #expect(try groups(ofUser: 1002, store).count == 20)
@@ -213,7 +213,7 @@ struct CollectingTests {
         }
     }
 
-    @Test("The collection does not collect records early that were received while the wall clock was set back")
+    @Test("The collection does not remove groups early that were reported while the wall clock was set back")
     func clockSetBack() throws {
         try TemporaryStore.with { store in
             store.settings.retention.maxAge = .seconds(30 * 86_400)
@@ -259,7 +259,7 @@ struct CollectingTests {
             try rollUp(store, writer)
             #expect(try store.shell().number("SELECT count(*) FROM counts") == rows)
 
-            // Half of it is now a week old, to the hour.
+            // The counts of the first five hours are now at least a week old.
             store.pass(.seconds(7 * 86_400 - 5 * 3600))
             for _ in 0..<2 {
                 try rollUp(store, writer)
@@ -282,7 +282,7 @@ struct CollectingTests {
         }
     }
 
-    @Test("The collection finds the rows of the clock and of mutes that no record needs without reading all records")
+    @Test("To find rows of `clock`, `mutes` and `moves` that no record needs, the collection does not read all blocks")
     func readsOneBlock() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()

@@ -7,7 +7,9 @@ import Testing
 
 @Suite("A commit")
 struct CommitTests {
-    @Test("A commit keeps records exactly as they were sent", arguments: [UInt64(1), 2])
+    @Test(
+        "A commit keeps the values of a record exactly as they were sent, and adds defaults for missing ones",
+        arguments: [UInt64(1), 2])
     func keepsAll(seed: UInt64) throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()
@@ -124,7 +126,7 @@ struct CommitTests {
         }
     }
 
-    @Test("Commits of single records share a block until it is half full, and ranges share none")
+    @Test("Commits of single records share a block until it is half full, and each range begins with a new block")
     func smallCommits() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()
@@ -172,7 +174,7 @@ struct CommitTests {
         }
     }
 
-    @Test("A commit that fails does not count against any limit of its application")
+    @Test("A commit that fails does not count against the limit on new groups of its application")
     func failsUncounted() throws {
         try TemporaryStore.with { store in
             store.settings.limits.newGroupsPerApplication = Rate(2, per: .seconds(900))
@@ -189,7 +191,7 @@ struct CommitTests {
         }
     }
 
-    @Test("A commit without rows does not advance the clock of the record log")
+    @Test("A commit that stores no record does not advance log time")
     func keepsClock() throws {
         try TemporaryStore.with { store in
             var log: [RecordLogInstant] = []

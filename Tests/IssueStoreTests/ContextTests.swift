@@ -63,7 +63,7 @@ struct ContextTests {
             && holds(filter.requestIDs, context.requestID) && holds(filter.endUsers, context.user)
     }
 
-    @Test("A filter finds exactly the records with these ids, in both directions, and in open and closed ranges")
+    @Test("A filter by context ids finds exactly the records with them, in both directions, in open and closed ranges")
     func filtered() throws {
         try TemporaryStore.with { store in
             let log = try fill(store)
@@ -84,7 +84,7 @@ struct ContextTests {
         }
     }
 
-    @Test("Groups are selected by a record with these ids, never by their titles")
+    @Test("A filter by context ids selects the groups that have a record with these ids, never groups by title")
     func groups() throws {
         try TemporaryStore.with { store in
             let log = try fill(store)
@@ -101,7 +101,7 @@ struct ContextTests {
         }
     }
 
-    @Test("Ids can be selected in SQL, and a record without ids has no details")
+    @Test("SQL finds a record by an id of its context, and a record with only a message has no `details`")
     func sql() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()

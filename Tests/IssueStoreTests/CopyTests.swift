@@ -7,7 +7,7 @@ import Testing
 
 @Suite("A copy of the store")
 struct CopyTests {
-    @Test("It is made while records arrive, and contains what was stored when it began")
+    @Test("A copy is made while records arrive, and contains what was stored when the copy began")
     func online() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()
@@ -40,7 +40,7 @@ struct CopyTests {
         }
     }
 
-    @Test("When used, it assigns new ids with another store code, and old records keep theirs")
+    @Test("A copy that is put into service assigns ids with another store code, and old records keep their ids")
     func ids() throws {
         try TemporaryStore.with { store in
             var writer: StoreWriter? = try store.writer()
@@ -58,7 +58,7 @@ struct CopyTests {
             store.settings.randomBits = { 0x7777_7777_7777_7777 }
             var ids: Set<RecordID> = [old, lost]
             for _ in 0..<2 {
-                // Opening it again does not count as another copy.
+                // Opening the copy again does not count as another copy.
                 let restored = try store.writer()
                 let new = try store.store([IssueRecord(message: "anew")], to: restored)[0]
                 #expect(new.store != old.store)

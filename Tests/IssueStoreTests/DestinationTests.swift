@@ -16,7 +16,7 @@ struct DestinationTests {
         try store.reader().fates(of: id, viewer: .everything).map(\.destination)
     }
 
-    @Test("A destination receives records from its configuration on, or all records")
+    @Test("A destination receives the records stored after its configuration or, if it takes the backlog, all records")
     func begins() throws {
         try TemporaryStore.with { store in
             store.settings.rangeRecords = 10
@@ -36,7 +36,7 @@ struct DestinationTests {
         }
     }
 
-    @Test("A destination receives the remaining records of a range that is half removed")
+    @Test("A destination receives the remaining records of a range that is partly removed")
     func beginsWithLess() throws {
         try TemporaryStore.with { store in
             store.settings.rangeRecords = 40
@@ -67,14 +67,14 @@ struct DestinationTests {
                 rows = now
                 try store.store([IssueRecord(message: "m")], to: writer)
                 try expectSound(store)
-                // Until the destinations of a run are configured, records are not queued for any.
+                // The next round stores its first record while no destination is configured.
                 _ = try writer.configure([], at: store.wall)
             }
         }
     }
 
     @Test(
-        "A destination receives what arrives between a start and its configuration, even if it is not configured again")
+        "Until destinations are configured after a start, records are queued for the destinations of the previous run")
     func comesBeforeConfigured() throws {
         try TemporaryStore.with { store in
             _ = try store.writer().configure([all, first], at: store.wall)
@@ -151,7 +151,7 @@ struct DestinationTests {
         }
     }
 
-    @Test("A destination is scanned up to where a range ends or the clock offset changes, and continues from there")
+    @Test("A scan for a destination ends where a range ends or the clock offset changes; the next one continues there")
     func isWalked() throws {
         try TemporaryStore.with { store in
             store.settings.rangeRecords = 10
@@ -189,7 +189,7 @@ struct DestinationTests {
         }
     }
 
-    @Test("A destination is scanned across ranges whose records are gone")
+    @Test("A scan for a destination skips ranges whose records are gone")
     func isWalkedOver() throws {
         try TemporaryStore.with { store in
             store.settings.rangeRecords = 3
@@ -203,7 +203,7 @@ struct DestinationTests {
         }
     }
 
-    @Test("A destination keeps the state of its retries")
+    @Test("A destination keeps its saved state across a restart")
     func keepsState() throws {
         try TemporaryStore.with { store in
             var state = DestinationRow.State()

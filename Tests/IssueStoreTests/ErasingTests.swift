@@ -49,7 +49,7 @@ struct ErasingTests {
         return filter
     }
 
-    @Test("A filter by application may miss records in the overflow application of its users")
+    @Test("The store knows whether a filter by application may miss records in the overflow application of its users")
     func overflow() throws {
         try TemporaryStore.with { store in
             store.settings.limits.applicationsPerUser = 1
@@ -111,7 +111,7 @@ struct ErasingTests {
         }
     }
 
-    @Test("After a purge of an issue that another one was split from, its earlier records can still be forwarded")
+    @Test("After a purge of an issue, records that were split from it can still be forwarded")
     func splitAndPurge() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()
@@ -136,7 +136,7 @@ struct ErasingTests {
         }
     }
 
-    @Test("A purge erases issues whose records retention had removed, unless it is limited to some records")
+    @Test("A purge erases matching issues whose records retention had removed, unless its filter contains a time")
     func withoutRecords() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()
@@ -231,7 +231,7 @@ struct ErasingTests {
         }
     }
 
-    @Test("The store accepts an issue again after its group was erased, as the first of a new group")
+    @Test("An issue that is reported again after its group was erased begins a new group")
     func again() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()
@@ -303,7 +303,7 @@ struct ErasingTests {
         }
     }
 
-    @Test("A purge subtracts each record from its own fate, and removes its dead letter")
+    @Test("A purge subtracts each record from the count of its fate, and removes its dead letter")
     func fates() throws {
         try TemporaryStore.with { store in
             let fixture = try Fixture(store)
@@ -345,7 +345,7 @@ struct ErasingTests {
         }
     }
 
-    @Test("The store rejects a batch that was planned before some of its records were erased, and accepts a new scan")
+    @Test("The store rejects a batch planned before some of its records were erased, and accepts one from a new scan")
     func outdated() throws {
         try TemporaryStore.with { store in
             let fixture = try Fixture(store)
@@ -388,7 +388,7 @@ struct ErasingTests {
         #expect(pass.unread == 0)
     }
 
-    @Test("Erasing unused bytes waits as long as another program holds the lock of checkpoints")
+    @Test("Erasing unused bytes waits as long as another program holds the checkpoint lock")
     func foreignCheckpoint() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()
@@ -408,7 +408,7 @@ struct ErasingTests {
         }
     }
 
-    /// Returns the texts in the files of a store that begin with `sign`.
+    /// Returns the texts that begin with `sign` in the files of a store.
     static func texts(beginningWith sign: String, in path: String) -> Set<String> {
         var found: Set<String> = []
         for ending in ["", "-wal"] {
@@ -472,7 +472,7 @@ struct ErasingTests {
     }
 
     @Test(
-        "If an issue has other records, everything that only the erased ones contained is gone",
+        "If only some records of an issue are erased, everything that only those records contained is gone",
         arguments: [[true, false], [false, true], [false, true, false]])
     func sharedGroup(order: [Bool]) throws {
         try TemporaryStore.with { store in
@@ -503,7 +503,7 @@ struct ErasingTests {
         }
     }
 
-    @Test("No line, response or summary stored for forwarding contains an erased record")
+    @Test("After a purge, no stored line of a dead letter or summary contains text of an erased record")
     func forwardedLines() throws {
         try TemporaryStore.with { store in
             let fixture = try Fixture(store)

@@ -15,7 +15,7 @@ struct FairRetentionTests {
         var noisy: [RecordID] = []
         var rare: [RecordID] = []
         var quiet: [RecordID] = []
-        /// All records that were stored when retention began.
+        /// All records that `remember` has seen.
         private var stored: [RangeAudit.Gone] = []
 
         init(_ store: TemporaryStore, rounds: Int = 100, isUnique: Bool = false) throws {
@@ -53,7 +53,8 @@ struct FairRetentionTests {
 
         var total: Int { noisy.count + rare.count + quiet.count }
 
-        /// Lowers the size limit until only `count` records are left.
+        /// Sets the size limit to 0, and removes records until at most `count` are left. Returns the number of records
+        /// that expired.
         func squeeze(to count: Int64, afterEach: () throws -> Void = {}) throws -> Int64 {
             try remember()
             store.settings.retention.maxSize = 0
@@ -80,7 +81,7 @@ struct FairRetentionTests {
                         isDone = progress.isDone
                         try expectConsistentCounts(underWay: isDone ? nil : holding.range.id)
                     }
-                    // After a crash there may be nothing left to remove except entries in the lists.
+                    // After a crash there may be nothing left to remove except entries in the posting lists.
                     idleSteps += records == 0 ? 1 : 0
                     #expect(idleSteps <= 1)
                     try afterEach()
@@ -111,8 +112,8 @@ struct FairRetentionTests {
             underWay: Int64? = nil, sourceLocation: Testing.SourceLocation = #_sourceLocation
         ) throws {
             let shell = try store.shell()
-            // Also checks between two steps, when the lists still contain removed rows. The counts always include
-            // removed records.
+            // This is also called between two steps, when the posting lists still contain removed rows. The counts
+            // always include removed records.
             let left = try left()
             let gone = stored.filter { !left.contains($0.id) }
             let faults = try RangeAudit.faults(shell, gone: gone, isThinned: true, underWay: underWay)
@@ -170,7 +171,7 @@ struct FairRetentionTests {
         }
     }
 
-    @Test("Of a range, retention can remove only the oldest records; the others can still be found")
+    @Test("Retention can remove just the oldest records of a range; the others can still be found")
     func oldestPart() throws {
         try TemporaryStore.with { store in
             store.settings.blockRecords = 8
@@ -235,7 +236,7 @@ struct FairRetentionTests {
                 }
             }
             #expect(try fixture.left(of: [once[1]]) == 1)
-            // In the end all records are removed, and it terminates.
+            // In the end, retention removes all records and stops.
             _ = try fixture.squeeze(to: 0)
             #expect(try fixture.left().isEmpty)
             try fixture.expectConsistentCounts()
@@ -245,7 +246,7 @@ struct FairRetentionTests {
     }
 
     @Test(
-        "Retention removes settled records before pending ones, which expire, and the rest is still scanned"
+        "Pending records that retention removes expire, unless a response confirms them; the rest is still scanned"
     )
     func pending() throws {
         try TemporaryStore.with { store in
@@ -263,7 +264,7 @@ struct FairRetentionTests {
             #expect(expired > 0)
             #expect(try fixture.left(of: fixture.quiet) == fixture.quiet.count)
             #expect(try reader.destination(fixture.destination)?.cursor == batch.span?.upperBound)
-            // Later the response shows that they were delivered.
+            // Later the response shows that the records of the batch were delivered.
             try fixture.writer.settle(
                 BatchSettlement(
                     batch: stored, outcome: BatchOutcome(delivered: [], dead: []),
@@ -319,7 +320,7 @@ struct FairRetentionTests {
         }
     }
 
-    @Test("Retention continues after a crash, and all records are found in the meantime")
+    @Test("Retention continues after a crash, and all remaining records are found in the meantime")
     func cutOff() throws {
         try TemporaryStore.with { store in
             let fixture = try Fixture(store)
@@ -350,7 +351,7 @@ struct FairRetentionTests {
         }
     }
 
-    @Test("Retention works together with a purge")
+    @Test("Counts and the ledger stay consistent when retention removes records after a purge")
     func purged() throws {
         try TemporaryStore.with { store in
             let fixture = try Fixture(store)
@@ -370,7 +371,7 @@ struct FairRetentionTests {
     }
 
     @Test(
-        "Thinning deletes a damaged block, unless it has remaining records or a destination waits for its records",
+        "Thinning deletes a damaged block, unless some of its records are to be kept or wait for a destination",
         arguments: [false, true])
     func damaged(isPending: Bool) throws {
         try TemporaryStore.with { store in
@@ -422,7 +423,7 @@ struct FairRetentionTests {
         }
     }
 
-    @Test("After thinning, retention and a purge, the file contains no byte of the removed records")
+    @Test("When unused bytes are erased after thinning, retention or a purge, no part of a removed record is left")
     func bytes() throws {
         try TemporaryStore.with { store in
             let fixture = try Fixture(store, isUnique: true)

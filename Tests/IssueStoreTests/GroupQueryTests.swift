@@ -111,7 +111,7 @@ struct GroupQueryTests {
         }
     }
 
-    @Test("If the messages of a group consist of values only, its title names the function and the line")
+    @Test("If the messages of a group consist of values only, its title names the function, the file and the line")
     func names() throws {
         func record(_ template: String, _ values: [String], _ source: IssueProtocol.SourceLocation) -> IssueRecord {
             var message = template
@@ -141,7 +141,7 @@ struct GroupQueryTests {
         }
     }
 
-    @Test("A query for groups with a time filter returns no time outside the counted records")
+    @Test("A query for groups with a start time returns the true last time of each group, and no first time after it")
     func clips() throws {
         try TemporaryStore.with { store in
             store.settings.rangeRecords = 30

@@ -29,7 +29,7 @@ struct GrowthTests {
     }()
 
     @Test(
-        "On an almost full disk, the file gets all pages before a commit, so that the WAL can be checkpointed"
+        "On an almost full disk, the file is extended to all its pages before a commit, so that a checkpoint has space"
     )
     func extended() throws {
         try TemporaryStore.with { store in
@@ -71,7 +71,7 @@ struct GrowthTests {
         }
     }
 
-    @Test("On an almost full disk, with plenty of free space, the file grows during checkpoints")
+    @Test("With plenty of free space, the file grows only during checkpoints")
     func plenty() throws {
         try TemporaryStore.with { store in
             store.settings.freeBytes = { 1 << 40 }
@@ -84,7 +84,7 @@ struct GrowthTests {
     }
 
     @Test(
-        "On an almost full disk, reports are refused in time for a checkpoint, and accepted again with space"
+        "On an almost full disk, reports are refused while a checkpoint still has space, and accepted with more space"
     )
     func refused() throws {
         try TemporaryStore.with { store in

@@ -55,7 +55,7 @@ struct HistogramTests {
         Dictionary(series.map { ($0.key, $0.counts) }) { $1 }
     }
 
-    @Test("It counts what a plain scan counts, in closed ranges and in the open one, by each dimension")
+    @Test("A histogram counts what a plain scan counts, in closed ranges and in the open one, by each dimension")
     func scanned() throws {
         try filled { store, _ in
             #expect(try store.shell().number("SELECT count(*) FROM ranges") > 3)
@@ -81,7 +81,7 @@ struct HistogramTests {
         }
     }
 
-    @Test("It counts only records that match the filter, within its time, that the viewer may see")
+    @Test("A histogram counts only records that match the filter, including its times, and that the viewer may see")
     func filtered() throws {
         try filled { store, _ in
             var filter = IssueFilter()
@@ -100,7 +100,7 @@ struct HistogramTests {
         }
     }
 
-    @Test("It still counts what retention removed, and hourly counts lose nothing")
+    @Test("A histogram still counts what retention removed, and hourly counts lose nothing")
     func forgotten() throws {
         try filled { store, writer in
             let before = try histogram(store, by: .level).series
@@ -135,7 +135,7 @@ struct HistogramTests {
         }
     }
 
-    @Test("It counts nothing if the time ends before it starts, even within the same minute")
+    @Test("A histogram counts nothing if the end of the filter is before its start, even within the same minute")
     func endsBeforeItStarts() throws {
         try filled { store, _ in
             var filter = IssueFilter()
@@ -148,7 +148,7 @@ struct HistogramTests {
         }
     }
 
-    @Test("It rejects filters by fate, since counts have none")
+    @Test("A histogram rejects filters by fate, since counts have no fates")
     func fates() throws {
         try TemporaryStore.with { store in
             _ = try store.writer()

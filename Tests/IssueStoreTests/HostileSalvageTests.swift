@@ -62,7 +62,7 @@ struct HostileSalvageTests {
     }
 
     @Test(
-        "Extreme numbers and missing tables neither trap nor loop, and records are recovered",
+        "Extreme numbers and missing tables cause neither a trap nor an endless loop, and records are recovered",
         arguments: [
             "UPDATE ranges SET last_id = 9223372036854775807",
             "UPDATE ranges SET last_id = 9223372036854775807; DROP TABLE groups",
@@ -83,7 +83,7 @@ struct HostileSalvageTests {
     }
 
     @Test(
-        "Extreme times in rows of an earlier format neither trap nor loop, and records are recovered",
+        "Extreme times in rows of an earlier format cause neither a trap nor an endless loop; records are recovered",
         arguments: [
             "UPDATE records SET received_at = -9223372036854775808, occurred = -9223372036854775808 WHERE id > 1",
             "UPDATE records SET received_at = 9223372036854775807, occurred = 9223372036854775807 WHERE id > 1",
@@ -164,7 +164,7 @@ struct HostileSalvageTests {
         #expect(result.recovered >= 2)
     }
 
-    @Test("Pages with arbitrary content need at most a few more steps", arguments: 0..<12)
+    @Test("With arbitrary bytes in its pages, a database is still read in a limited number of steps", arguments: 0..<12)
     func pages(seed: UInt64) throws {
         var state = seed &* 0x9E37_79B9_7F4A_7C15 | 1
         func random() -> UInt64 {

@@ -29,7 +29,7 @@ struct LedgerAudit {
 
     /// Returns one message per difference, none if the ledger is right.
     ///
-    /// Only for files from which nothing has been erased or expired.
+    /// Only for files from which retention has removed no records. Erased records count in neither the ledger nor here.
     static func faults(_ connection: DatabaseConnection) throws -> [String] {
         var audit = LedgerAudit(connection: connection)
         return try audit.run()

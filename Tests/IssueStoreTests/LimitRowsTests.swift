@@ -112,7 +112,7 @@ struct LimitRowsTests {
         }
     }
 
-    @Test("The stored state of the limiter skips unreadable rows and keeps the others")
+    @Test("The stored state of the limiter is read without its unreadable rows")
     func survivesDamage() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()

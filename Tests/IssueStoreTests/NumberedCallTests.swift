@@ -65,7 +65,7 @@ struct NumberedCallTests {
         }
     }
 
-    @Test("A numbered call with a rejected record after the known ones keeps them apart")
+    @Test("If a record is rejected after known ones, each record of a numbered call still gets its own receipt")
     func straddlesRejection() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()
@@ -105,7 +105,7 @@ struct NumberedCallTests {
         }
     }
 
-    @Test("A numbered call belongs to one producer of one user: others with the same numbers or name are separate")
+    @Test("Numbered calls with the same numbers are separate if they are from another producer or another user")
     func isOnesOwn() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()
@@ -114,7 +114,7 @@ struct NumberedCallTests {
             #expect(other == [.stored(id: id(3, writer)), .stored(id: id(4, writer))])
             let stranger = try send(1...2, from: .of(uid: 2000), to: writer, of: store)
             #expect(stranger == [.stored(id: id(5, writer)), .stored(id: id(6, writer))])
-            // The other user does not learn whose ids they were.
+            // The other user gets the ids of their own records, not those of the first user.
             #expect(
                 try send(1...2, from: .of(uid: 2000), to: writer, of: store) == [
                     .duplicate(id: id(5, writer)), .duplicate(id: id(6, writer)),
@@ -134,7 +134,7 @@ struct NumberedCallTests {
         }
     }
 
-    @Test("A numbered call keeps its place among calls of other producers, users and applications in one commit")
+    @Test("A numbered call gets its own receipts among calls of other producers, users and applications in one commit")
     func isInterleaved() throws {
         try TemporaryStore.with { store in
             func submissions(_ round: Int64) throws -> [Submission] {

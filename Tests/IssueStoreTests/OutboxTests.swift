@@ -71,7 +71,7 @@ struct OutboxTests {
         }
     }
 
-    @Test("A record becomes a dead letter with its summary, and is summarised again when that is requeued")
+    @Test("A record becomes a dead letter with its summary, and is summarised again when the summary is requeued")
     func deadSummary() throws {
         try TemporaryStore.with { store in
             let driver = try OutboxDriver(store, seed: 1)
@@ -141,7 +141,7 @@ struct OutboxTests {
                     while try !driver.writer.forget(range).isDone {}
                 }
             }
-            // More than are deleted in one transaction.
+            // More dead letters than are deleted in one transaction.
             try store.store((0..<150).map { IssueRecord(message: "m", code: $0) }, to: driver.writer)
             let first = try send(1...150)
             try driver.writer.settle(settlement(first, store, dead: Array(0..<150)), destination: driver.destination)

@@ -131,7 +131,7 @@ struct OverflowTests {
     }
 
     @Test(
-        "A record above the limits joins the same group again, and its own one in the next window"
+        "A record above the limits joins the same overflow group again, and its own group when the limits allow it"
     )
     func comesAgain() throws {
         for isReloaded in [false, true] {
@@ -169,7 +169,7 @@ struct OverflowTests {
         }
     }
 
-    @Test("After a restart, too, what the subordinate ids of a user have created counts for that user")
+    @Test("Applications that a user's subordinate ids have created count for that user, even after a restart")
     func accountableUserAfterRestart() throws {
         try TemporaryStore.with { store in
             store.settings.limits = limited(names: 2)
@@ -251,7 +251,7 @@ struct OverflowTests {
         }
     }
 
-    @Test("A sender above the limits is one of its own again in the next window, also on the same connection")
+    @Test("A sender above the limits is stored as itself when the limits allow it, even on the same connection")
     func senderAgain() throws {
         for isReloaded in [false, true] {
             try TemporaryStore.with { store in

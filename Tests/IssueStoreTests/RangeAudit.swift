@@ -16,9 +16,9 @@ struct RangeAudit {
     ///
     /// - Parameters:
     ///   - gone: The rows that retention has removed.
-    ///   - isThinned: `true` if these are not only the oldest rows, so that lists contain the remaining rows of a
-    ///     range.
-    ///   - underWay: The range that is being thinned, whose lists may still contain removed rows.
+    ///   - isThinned: `true` if the removed rows are not only the oldest ones. Posting lists then contain only the
+    ///     remaining rows of a range.
+    ///   - underWay: The range that is being thinned, whose posting lists may still contain removed rows.
     static func faults(
         _ connection: DatabaseConnection, gone: [Gone] = [], isThinned: Bool = false, underWay: Int64? = nil
     ) throws -> [String] {
@@ -37,7 +37,7 @@ struct RangeAudit {
         if counted != existing { faults.append("\(existing) records are counted as \(counted)") }
         var end: RowID = 0
         for range in ranges {
-            // The rows of the first ranges are removed, too, once their records are gone.
+            // When the records of the oldest ranges are gone, the rows of these ranges are removed as well.
             if range.id == ranges.first?.id, range.first <= lastGone + 1 { end = range.first - 1 }
             if range.first != end + 1 { faults.append("range \(range.id) begins at \(range.first), not \(end + 1)") }
             end = range.last
@@ -109,7 +109,7 @@ struct RangeAudit {
             }
             let before = try connection.numbers(
                 "SELECT max(range) FROM postings WHERE series = \(posting.series) AND range < \(range)")
-            // Links below the removed ranges are gone.
+            // A link to a range that has been removed counts as none.
             let oldest = try connection.number("SELECT min(id) FROM ranges")
             let previous = posting.previous.flatMap { $0 < oldest ? nil : $0 }
             let isBehindGone = before.first ?? 0 == 0 && lastGone > 0

@@ -166,7 +166,7 @@ struct RangeTests {
         }
     }
 
-    @Test("Ranges of the record log contain 65,536 records each")
+    @Test("Ranges of the record log close with the commit in which they reach 65,536 records")
     func holdsMany() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()

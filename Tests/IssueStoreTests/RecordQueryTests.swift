@@ -7,7 +7,7 @@ import Testing
 
 @Suite("A query for records")
 struct RecordQueryTests {
-    /// Filters of every kind that a series or a time decides.
+    /// Filters of every kind that depends only on the series or the time of a record.
     static let filters: [IssueFilter] = {
         func filter(_ set: (inout IssueFilter) -> Void) -> IssueFilter {
             var filter = IssueFilter()
@@ -80,7 +80,7 @@ struct RecordQueryTests {
         return ids
     }
 
-    @Test("A query for records begins after each row, in both directions, in closed ranges and in the open one")
+    @Test("A query for records can begin after any row, in both directions, in closed ranges and in the open one")
     func beginsAnywhere() throws {
         try TemporaryStore.with { store in
             store.settings.rangeRecords = 23

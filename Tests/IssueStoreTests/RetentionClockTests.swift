@@ -7,8 +7,8 @@ import Testing
 
 @Suite("Retention after the wall clock was set")
 struct RetentionClockTests {
-    /// Returns a store whose newest record was received while the wall clock was set back. The later ones have been
-    /// erased.
+    /// Returns the writer of a store whose newest record was received while the wall clock was set back. Later records
+    /// have been erased.
     private func setBack(_ store: TemporaryStore) throws -> StoreWriter {
         let writer = try store.writer()
         try store.store([IssueRecord(message: "before")], to: writer)
@@ -22,7 +22,7 @@ struct RetentionClockTests {
         return writer
     }
 
-    @Test("The clock of the record log continues, whatever remains from the time when the wall clock was set back")
+    @Test("Log time continues after the wall clock was set back, whether or not any records remain")
     func clockGoesOn() throws {
         for isEmpty in [false, true] {
             try TemporaryStore.with { store in

@@ -68,7 +68,7 @@ struct RetentionTests {
 
         var ledger: Ledger { get throws { try reader.figures(viewer: .everything).ledgers[0].ledger } }
 
-        /// Returns a batch that sends all of the next records.
+        /// Returns a batch that sends all of the next `limit` records.
         func batch(_ limit: Int) throws -> NewBatch {
             let cursor = try reader.destination(destination)?.cursor ?? 0
             var batch = NewBatch(destination: destination, at: store.wall)
@@ -125,7 +125,8 @@ struct RetentionTests {
     func age() throws {
         try TemporaryStore.with { store in
             let fixture = try Fixture(store)
-            // 30 calls a second each, 4 to a range: the first three ranges end 18 s or more before the last call.
+            // One call per second, 30 in total and four per range: the first three ranges end at least 18 s before the
+            // last call.
             fixture.set { $0.maxAge = .seconds(18) }
             let gone = try fixture.retain()
             #expect(gone.map(\.reason) == [.age, .age, .age])
@@ -139,7 +140,7 @@ struct RetentionTests {
         }
     }
 
-    @Test("The time at which pending records expired is kept when a batch is settled, for those who see all records")
+    @Test("Settling a batch keeps the time at which pending records expired; only those who see all records see it")
     func lastExpired() throws {
         try TemporaryStore.with { store in
             let fixture = try Fixture(store)
@@ -235,7 +236,7 @@ struct RetentionTests {
         }
     }
 
-    @Test("A half-removed range returns its remaining records, even after the store is reopened")
+    @Test("Queries find the remaining records of a partly removed range, even after the store is reopened")
     func halfForgotten() throws {
         try TemporaryStore.with { store in
             store.settings.blockRecords = 1
@@ -404,7 +405,7 @@ struct RetentionTests {
         }
     }
 
-    @Test("Retention removes unused marks of producers, a few at a time")
+    @Test("Retention removes unused producer marks, a few at a time")
     func marks() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()
@@ -421,7 +422,7 @@ struct RetentionTests {
         }
     }
 
-    @Test("A user with too many marks of producers loses those used least recently, and others keep theirs")
+    @Test("A user with too many producer marks loses those used least recently, and others keep theirs")
     func tooManyMarks() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()
@@ -462,7 +463,7 @@ struct RetentionTests {
         }
     }
 
-    @Test("Each step on a full range of typical records is short")
+    @Test("Retention removes a full range of typical records in at least eight steps")
     func steps() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()

@@ -8,7 +8,7 @@ import Testing
 @Suite("The state of the store for issuectl retention")
 struct RetentionUsageTests {
     @Test(
-        "The state has the oldest records of each age, the last day's rate, and the user whom a space limit hits first"
+        "The state has the oldest records per maximum age, the last day's rate, and whom a space limit affects first"
     )
     func usage() throws {
         try TemporaryStore.with { store in

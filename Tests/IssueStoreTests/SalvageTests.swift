@@ -6,14 +6,14 @@ import Testing
 @testable import IssueCore
 @testable import IssueStore
 
-/// The numbers of records of a database that was moved aside.
+/// The numbers of recovered and unreadable records of a set-aside database.
 struct SalvageResult: Equatable {
     var recovered: Int64 = 0
     var unreadable: Int64 = 0
 }
 
 extension TemporaryStore {
-    /// Imports the records of a database that was moved aside.
+    /// Imports the records of a set-aside database.
     func importSalvaged(_ path: String, into writer: StoreWriter) throws -> SalvageResult {
         var result = SalvageResult()
         let old = try SetAsideStore(path: path, randomBits: 42)
@@ -85,12 +85,12 @@ struct SalvageTests {
             #expect(throws: QueryFailure.notFound(id: first.id)) {
                 _ = try reader.show(first.id, viewer: .user(foreign))
             }
-            // It is still known after a restart.
+            // After a restart, it is still known that the records were imported.
             #expect(try store.importSalvaged(old, into: store.writer()) == SalvageResult())
         }
     }
 
-    @Test("Templates of senders, issues and what clients have marked survive every repair")
+    @Test("Every repair keeps the templates of senders, the issues, and which records are not reportable")
     func templates() throws {
         try TemporaryStore.with { store in
             var records = [
@@ -179,7 +179,7 @@ struct SalvageTests {
         }
     }
 
-    @Test("Records above the limits on new names stay in their overflow issues and applications")
+    @Test("A repair keeps records above the cardinality limits in their overflow issues and applications")
     func overflow() throws {
         try TemporaryStore.with { store in
             store.settings.limits.newGroupsPerApplication = Rate(3, per: .seconds(900))
@@ -218,7 +218,7 @@ struct SalvageTests {
         }
     }
 
-    @Test("A repair keeps all senders, and adds none of records that it does not store")
+    @Test("A repair keeps all senders, and a repeated repair adds no processes")
     func senders() throws {
         try TemporaryStore.with { store in
             let senders = 0..<60
@@ -260,7 +260,7 @@ struct SalvageTests {
         }
     }
 
-    @Test("A repair imports the triage state of a group unless it has a newer one")
+    @Test("A repair imports the state of a group only if the group still has its initial state")
     func notes() throws {
         try TemporaryStore.with { store in
             let titles = ["open", "resolved", "muted", "said again", "gone"]
@@ -309,7 +309,7 @@ struct SalvageTests {
     }
 
     @Test(
-        "Forwards pending records again, and dead letters unless the file is of an earlier version, and no others",
+        "A repair forwards only pending records again and, unless the file is of an earlier version, dead letters",
         arguments: [false, true])
     func fates(isOlder: Bool) throws {
         try TemporaryStore.with { store in

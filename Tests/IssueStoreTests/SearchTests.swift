@@ -81,7 +81,7 @@ struct SearchTests {
         return terms(text).allSatisfy { term in parts.contains { $0.lowercased().utf8Contains(term.lowercased()) } }
     }
 
-    /// The words and phrases of a text. No text of these tests has quotation marks within a word but at its end.
+    /// Returns the words and phrases of a text. In these tests, a quotation mark in a word is at the start or the end.
     private func terms(_ text: String) -> [String] {
         var terms: [String] = []
         let pieces = text.split(separator: "\"", omittingEmptySubsequences: false)
@@ -184,7 +184,7 @@ struct SearchTests {
         }
     }
 
-    @Test("A search ends a page that is interrupted with what it has found, and the next page continues behind it")
+    @Test("An interrupted search returns a page with what it has found so far, and the next page continues after it")
     func interrupted() throws {
         try TemporaryStore.with { store in
             let log = try fill(store, seed: 6)
@@ -275,7 +275,7 @@ struct SearchTests {
 }
 
 extension String {
-    /// Returns whether the scalars of `other` occur in this string one after the other.
+    /// Returns `true` if the UTF-8 bytes of `other` occur in this string one after the other.
     fileprivate func utf8Contains(_ other: String) -> Bool {
         let (text, other) = (Array(utf8), Array(other.utf8))
         guard text.count >= other.count else { return false }

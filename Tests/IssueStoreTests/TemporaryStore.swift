@@ -41,7 +41,7 @@ final class TemporaryStore {
         monotonic = monotonic.advanced(by: duration)
     }
 
-    /// Commits one second after the previous commit.
+    /// Advances both clocks by a second, then commits.
     @discardableResult
     func commit(_ submissions: Submission..., to writer: StoreWriter) throws -> [CallOutcome] {
         pass(.seconds(1))

@@ -232,7 +232,7 @@ struct UnreadableRecordTests {
                 let whole = try page(isAscending, 60)
                 #expect(whole.records.count == 50)
                 #expect(whole.unreadable == 10)
-                // Each page counts the blocks that it has passed.
+                // Each page counts the records of the damaged blocks that it has passed.
                 var next: String?
                 var unreadable: Int64 = 0
                 repeat {
@@ -294,7 +294,7 @@ struct UnreadableRecordTests {
         }
     }
 
-    @Test("After damage to the open range, each purge lists the block, and what its records refer to is kept")
+    @Test("If a block of the open range is damaged, each purge lists the block, and what its records refer to is kept")
     func damagedOpenRange() throws {
         try TemporaryStore.with { store in
             let fixture = try Fixture(store, rangeRecords: 1000)
@@ -372,7 +372,7 @@ struct UnreadableRecordTests {
         }
     }
 
-    @Test("Records of a damaged block expire once a destination that was configured again has passed them")
+    @Test("Records of a damaged block expire when the scan for a destination that was configured again passes them")
     func configuredAgain() throws {
         try TemporaryStore.with { store in
             let fixture = try Fixture(store)
@@ -459,7 +459,7 @@ struct UnreadableRecordTests {
         }
     }
 
-    @Test("Unreadable records in flight whose block retention removes expire once")
+    @Test("If retention removes the block of unreadable records in flight, these expire only once")
     func removedInFlight() throws {
         try TemporaryStore.with { store in
             let fixture = try Fixture(store)
@@ -522,7 +522,7 @@ struct UnreadableRecordTests {
         }
     }
 
-    @Test("Thinning leaves the requeued records of a damaged block in the ledger, and they expire")
+    @Test("Thinning leaves the requeued records of a damaged block pending in the ledger; they expire later")
     func thinnedRequeued() throws {
         try TemporaryStore.with { store in
             let fixture = try Fixture(store)
@@ -580,7 +580,7 @@ struct UnreadableRecordTests {
         }
     }
 
-    /// Performs what retention chooses until it chooses to wait.
+    /// Performs the removals for lack of space that retention chooses, until it chooses something else.
     private func retain(_ fixture: Fixture, sourceLocation: Testing.SourceLocation = #_sourceLocation) throws {
         let retention = Retention(settings: fixture.writer.retention)
         for _ in 0..<50 {
@@ -625,7 +625,7 @@ struct UnreadableRecordTests {
     func pendingSeries() throws {
         try TemporaryStore.with { store in
             let fixture = try Fixture(store, rangeRecords: 60, blockRecords: 48)
-            // The text of a record of the other group is short, so that the group has less volume than the many lists.
+            // The other group has one record with an empty text, so it takes less space than the many posting lists.
             let letters = Array("abcdefghij")
             let words = (0..<48).map { String([letters[$0 / 10], letters[$0 % 10], "x"]) }
             let many = words.map { IssueRecord(message: "failed \($0)", fingerprint: "many") }

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The views for the sqlite3 shell")
 struct ViewTests {
-    @Test("show every issue with exact numbers")
+    @Test("The view `issues` shows every issue with exact numbers")
     func showIssues() throws {
         try TemporaryStore.with { store in
             store.settings.rangeRecords = 30
@@ -27,7 +27,7 @@ struct ViewTests {
         }
     }
 
-    @Test("show the newest records first, with their reassembled messages")
+    @Test("The view `recent` shows the newest records first, with their reassembled messages")
     func showRecent() throws {
         try TemporaryStore.with { store in
             store.settings.rangeRecords = 30
@@ -58,7 +58,7 @@ struct ViewTests {
         }
     }
 
-    @Test("show the ledger, and its check reports no account")
+    @Test("The view `ledgers` shows the ledger, and `ledger_check` shows only accounts with wrong sums")
     func showLedger() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()

@@ -87,7 +87,7 @@ struct ViewerTests {
         }
     }
 
-    @Test("A viewer can show their own records and groups")
+    @Test("A viewer sees their own records and groups")
     func showsOwn() throws {
         try TemporaryStore.with { store in
             store.settings.rangeRecords = 20

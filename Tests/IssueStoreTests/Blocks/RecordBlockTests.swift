@@ -125,7 +125,7 @@ struct RecordBlockTests {
         }
     }
 
-    @Test("A block is rejected after any bit of its body or of its numbers has changed")
+    @Test("A block is rejected after any bit of its body or a number in its header has changed")
     func flips() throws {
         var random = SampleRecords(seed: 8)
         var encoder = BlockEncoder()
@@ -149,7 +149,7 @@ struct RecordBlockTests {
         #expect(Self.block(other, body) == nil)
     }
 
-    @Test("A block is rejected if its body is shorter or longer, whatever its checksum says")
+    @Test("A block is rejected if its body has become shorter or longer, even if the checksum matches")
     func lengths() throws {
         var random = SampleRecords(seed: 9)
         var encoder = BlockEncoder()

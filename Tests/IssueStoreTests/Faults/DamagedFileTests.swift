@@ -154,7 +154,7 @@ struct DamagedFileTests {
         }
     }
 
-    @Test("A file with a corrupt WAL contains the state after one of its commits, and continues from there")
+    @Test("A store with a corrupt WAL has the state after one of its commits, and continues from there")
     func log() throws {
         let files = try StoreFiles.made(seed: 8, isClosed: false)
         var chance = SampleRecords(seed: 9)
@@ -173,7 +173,7 @@ struct DamagedFileTests {
                 let empty = fixture.model
                 let history = [empty] + files.history
                 guard let found = try history.last(where: { try StoreOracle.obviousFaults(store, $0) == [] }) else {
-                    Issue.record("round \(round): its state never existed")
+                    Issue.record("round \(round): the store is in a state that never existed")
                     return
                 }
                 if round % 4 == 3 { #expect(found.lastRow == files.history.last?.lastRow) }

@@ -7,8 +7,8 @@ import Testing
 /// Every disk access of SQLite fails in turn, in every step that a daemon takes.
 @Suite("When a disk access fails", .serialized)
 struct FailingCallTests {
-    /// The long form lets each access fail in each way. Otherwise the first ones and every fourth one after them fail
-    /// in one way.
+    /// `true` if `eachInTurn` lets each access fail in each way. Otherwise, the first four accesses and then every
+    /// fourth one fail, in one way each.
     private static let isLong = PowerCutTests.isLong
     private static let shifts = isLong ? [0, 1, 2, 3, 4, 5] : [0]
 
@@ -53,7 +53,7 @@ struct FailingCallTests {
         }
     }
 
-    @Test("When a disk access fails, creating a store resumes where it failed")
+    @Test("When a disk access fails while a store is created, the next start completes the store")
     func eachInMaking() throws {
         var (nth, hit) = (0, true)
         while hit {

@@ -6,11 +6,11 @@ import Testing
 
 @testable import IssueStore
 
-/// A disk that loses unsynced data, and tears pages that are being written.
+/// The disk loses unsynced data, and tears pages that are being written.
 @Suite("After a power cut", .serialized)
 struct PowerCutTests {
     private static let rounds = Int(ProcessInfo.processInfo.environment["ISSUED_TORTURE_ROUNDS"] ?? "")
-    /// The long form has longer runs, and tries every place instead of every nth.
+    /// `true` if `ISSUED_TORTURE_ROUNDS` is set. Then runs are longer, and more accesses fail.
     static let isLong = rounds != nil
     static let seeds = (0..<(rounds ?? 1)).map { UInt64($0) + 1 }
 
@@ -29,7 +29,7 @@ struct PowerCutTests {
     }
 
     @Test(
-        "After a power cut before any sync, exactly the acknowledged records are there, and the store continues",
+        "After a power cut before any sync, the store has the state before or after the last step, and continues",
         arguments: seeds)
     func beforeEachSync(seed: UInt64) throws {
         try takeImages(seed: seed, before: .sync, oneIn: 1, steps: Self.isLong ? 50 : 25)
@@ -106,7 +106,7 @@ struct PowerCutTests {
             if let writer { #expect(throws: StoreFailure.self) { try store.commit(Submission([call]), to: writer) } }
             #expect(disk.failed == 1)
             disk.stopFailing()
-            // As a killed process leaves it: with its WAL.
+            // A killed process leaves the WAL behind.
             writer?.connection.setCheckpointsOnClose(false)
             writer = nil
             let next = try store.writer()
@@ -152,7 +152,7 @@ struct PowerCutTests {
                 disk.takeImages(before: .changes)
                 try ErasingTests.eraseUnusedBytes(writer)
                 disk.takeNoImages()
-                // Also after a power cut directly after the reply to the purge.
+                // Nothing is left even if the power is cut directly after the reply to the purge.
                 let end = disk.image()
                 #expect(ErasingTests.texts(beginningWith: "zq", in: end + "/issues.db") == [])
                 #expect(disk.images > 10)

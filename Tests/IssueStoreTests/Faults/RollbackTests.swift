@@ -49,7 +49,8 @@ struct RollbackTests {
         }
     }
 
-    /// Describes every field of the memory, with all caches empty: that is how a transaction that fails leaves them.
+    /// Describes every field of the memory. A failed transaction leaves all caches empty, so a cache is described only
+    /// if it is not empty.
     private func text(of writer: StoreWriter) -> String {
         var text = ""
         dump(writer.memory.values, to: &text)

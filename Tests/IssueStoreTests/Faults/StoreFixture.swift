@@ -54,7 +54,7 @@ final class StoreFixture {
         reader = try store.reader()
     }
 
-    /// The current record log time.
+    /// The current log time.
     var now: RecordLogInstant {
         writer?.logTime(wall: store.wall, monotonic: store.monotonic) ?? RecordLogInstant(milliseconds: 0)
     }
@@ -238,10 +238,11 @@ final class StoreFixture {
     /// Returns the faults of the store in its current state.
     func faults() throws -> [String] { try StoreOracle.faults(store, &model) }
 
-    /// Returns the faults of its ids and its ledger, which is faster.
+    /// Returns the faults of the store's ids, ledger and outbox only, which is faster.
     func obviousFaults() throws -> [String] { try StoreOracle.obviousFaults(store, model) }
 
-    /// Continues after a cut with the model that the store contains: with or without the interrupted step.
+    /// Opens the store after a cut, and continues with the model that matches it: with or without the interrupted step.
+    /// Returns the faults if neither matches.
     func recover() throws -> [String] {
         let doubtful = doubtful
         self.doubtful = nil
@@ -256,8 +257,8 @@ final class StoreFixture {
         return []
     }
 
-    /// Returns the faults after a few more steps. They show that the store still works and returns the same receipts
-    /// for a call that is sent again.
+    /// Returns the faults after a few more steps. The steps show that the store still works and returns the same
+    /// receipts for a call that is sent again.
     func faultsAfterContinuing() throws -> [String] {
         var faults: [String] = []
         for numbered in model.newest.values {

@@ -56,7 +56,7 @@ struct StoreModel {
 
     var lastRow: Int64 { Int64(rows.count) }
 
-    /// The number of the first rows that retention has removed.
+    /// The number of rows that retention has removed. They are the first ones.
     private(set) var goneCount: Int64 = 0
 
     mutating func received(_ records: [IssueRecord], _ call: SentCall, from process: ReportingProcess) {

@@ -10,7 +10,7 @@ struct StoreOracle {
         let shell = try store.shell()
         let reader = try store.reader()
         var faults = try rowFaults(shell, reader, &model)
-        // The following checks would repeat the same for each row.
+        // The following checks would report the same fault again for each row.
         guard faults.isEmpty else { return faults }
         faults += try ledgerFaults(shell, model)
         faults += try outboxFaults(shell, reader, model)
@@ -38,7 +38,7 @@ struct StoreOracle {
 
     // MARK: Records
 
-    /// No record is missing, invented, duplicated or changed.
+    /// Returns messages about records that are missing, invented, duplicated or changed, and about log time going back.
     private static func rowFaults(
         _ shell: DatabaseConnection, _ reader: StoreReader, _ model: inout StoreModel
     ) throws -> [String] {
@@ -113,7 +113,7 @@ struct StoreOracle {
             let batch = try reader.unansweredBatch(of: destination).map { StoreModel.Batch(sent: $0.sent.map(\.row)) }
             if batch != model.unanswered[destination] {
                 faults.append(
-                    "the batch under way of \(destination) is \(String(describing: batch)), and should be "
+                    "the unfinished batch of \(destination) is \(String(describing: batch)), and should be "
                         + String(describing: model.unanswered[destination]))
             }
         }

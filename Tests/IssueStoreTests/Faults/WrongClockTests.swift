@@ -8,7 +8,7 @@ import Testing
 struct WrongClockTests {
     private static let day: Int64 = 86_400
 
-    /// Jumps of days in both directions, also beyond any real time: a clock that was never set, or a broken one.
+    /// Jumps of hours to decades in both directions, as of a clock that is set, was never set, or is broken.
     private static let jumps: [Int64] = [
         -day, day, -3 * day, 400 * day, -800 * day, 3600, -3600, 20_000 * day, -19_000 * day,
     ]
@@ -46,7 +46,7 @@ struct WrongClockTests {
         }
     }
 
-    @Test("A wall clock that jumps is not used as record log time when all records are gone")
+    @Test("A wall clock that jumps does not change log time, even when all records are gone")
     func afterAllIsGone() throws {
         try StoreFixture.with(seed: 4) { fixture, _ in
             try fixture.open()

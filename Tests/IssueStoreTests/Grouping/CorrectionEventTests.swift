@@ -118,7 +118,7 @@ struct CorrectionEventTests {
         }
     }
 
-    @Test("Each destination gets a line for each event once, and a new one begins with the present")
+    @Test("Each destination gets one line for each event, and a new destination gets none for earlier events")
     func destinations() throws {
         try withThree { store, writer, ids in
             _ = try writer.merge([ids[1]], into: ids[0], by: author(store))
@@ -155,13 +155,13 @@ struct CorrectionEventTests {
             _ = consume writer
             let again = try store.writer()
             #expect(try again.merge([ids[2]], into: ids[0], by: author(store)) == [4])
-            // A store from before the highest number was kept.
+            // As in a store of a version that did not keep the highest number.
             try store.shell().execute(composedSQL: "DELETE FROM sqlite_sequence WHERE name = 'corrections'")
             #expect(try again.merge([ids[1]], into: ids[0], by: author(store)) == [5])
         }
     }
 
-    @Test("Without a configured destination, which would delete old events, corrections are no events")
+    @Test("Without a configured destination, corrections are no events, because nothing would delete them later")
     func noDestination() throws {
         try withThree { store, writer, ids in
             _ = try configure(["d"], store, writer)
@@ -172,7 +172,7 @@ struct CorrectionEventTests {
         }
     }
 
-    @Test("A correction is pending until its line has a fate, for those who see its application")
+    @Test("A correction is shown as pending until its line has a fate, only to users who may see its application")
     func pending() throws {
         try withThree { store, writer, ids in
             let destination = try configure(["d"], store, writer)[0]
@@ -211,7 +211,7 @@ struct CorrectionEventTests {
         }
     }
 
-    @Test("A line that was given up is a dead letter without records, and can be requeued")
+    @Test("A line of a correction that is given up becomes a dead letter without records, and can be requeued")
     func givenUp() throws {
         try withThree { store, writer, ids in
             let destination = try configure(["d"], store, writer)[0]
@@ -240,12 +240,13 @@ struct CorrectionEventTests {
         }
     }
 
-    @Test("Erasing either issue erases its events and lines, and lines made before it are not stored afterwards")
+    @Test(
+        "Erasing either issue of a correction erases its events and lines; a line that was built before is not stored")
     func erasing() throws {
         for erased in 0..<2 {
             try withThree { store, writer, ids in
                 let both = try configure(["one", "two"], store, writer)
-                // The other one stays a group of its own, so it is not erased with the first one.
+                // After the undoing there are two groups again, so only one of them is erased.
                 _ = try writer.merge([ids[1]], into: ids[0], by: author(store, "Zaphod"))
                 _ = try writer.undo(correction: 1, by: author(store))
                 try tell(both[0], store, writer)
@@ -267,7 +268,7 @@ struct CorrectionEventTests {
         }
     }
 
-    @Test("Corrections of issues that are never forwarded have no lines, and do not wait")
+    @Test("Corrections of issues that are never forwarded have no lines, and are not pending")
     func notReportable() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()
@@ -297,7 +298,7 @@ struct CorrectionEventTests {
             }
             let shell = try store.shell()
             store.pass(.seconds(2 * 86_400))
-            // Not before the destination has lines for them.
+            // Old events are not deleted before the destination has lines for them.
             _ = try writer.store([], through: 2, destination: destination, at: store.wall)
             #expect(try shell.numbers("SELECT id FROM correction_events") == [3, 4, 5, 6])
             try tell(destination, store, writer)
@@ -327,7 +328,7 @@ struct CorrectionEventTests {
             let others = try [group("One", store), group("Two", store)]
             #expect(try writer.merge([others[1]], into: others[0], by: author(store))?.count == 1)
             #expect(try writer.undo(correction: 1, by: author(store)) != nil)
-            // A low MaxAge= does not delete events that count.
+            // A low MaxAge= does not delete events that count towards the limit.
             try writer.store([], through: 5000, destination: destination, at: store.wall)
             store.pass(.seconds(3600))
             for _ in 0..<5 { _ = try writer.collectSummaries(above: 0, before: store.wall, now: store.wall) }
@@ -341,7 +342,7 @@ struct CorrectionEventTests {
         }
     }
 
-    @Test("Groups of events that wait are not collected")
+    @Test("Groups are not collected while events about them are pending")
     func collecting() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()
@@ -362,7 +363,7 @@ struct CorrectionEventTests {
         }
     }
 
-    @Test("A file of the version before keeps its corrections, and destinations get lines for later ones")
+    @Test("A file of the version before correction events keeps its corrections; destinations get lines for later ones")
     func migration() throws {
         try withThree { store, writer, ids in
             let destination = try configure(["d"], store, writer)[0]

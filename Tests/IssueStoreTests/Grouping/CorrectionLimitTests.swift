@@ -32,7 +32,7 @@ struct CorrectionLimitTests {
         try store.shell().number(sql)
     }
 
-    /// Copies a group that a rule has merged, with its series, as if as many fingerprints had matched.
+    /// Copies a group that a rule has merged, with its series, as if `count` more fingerprints had matched.
     private func copyRedirect(_ count: Int, in connection: DatabaseConnection) throws {
         try connection.execute(
             composedSQL: """
@@ -69,7 +69,7 @@ struct CorrectionLimitTests {
                 let after = try number(#"SELECT count(*) FROM series WHERE home IS NULL"#, store)
                 #expect(after - before <= StoreWriter.seriesPerCorrection)
                 steps += 1
-                // An interrupted one continues from the start.
+                // An undoing that was interrupted is begun again.
                 if steps == 5 { undoing = StoreWriter.Undoing(correction: id, by: author(store)) }
             }
             #expect(steps > 10)
@@ -81,7 +81,7 @@ struct CorrectionLimitTests {
         }
     }
 
-    @Test("A group with many series is split and joined in steps, and keeps all of them")
+    @Test("A group with many series is split and merged in steps, and no series is lost")
     func manySeries() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()
@@ -117,7 +117,7 @@ struct CorrectionLimitTests {
         }
     }
 
-    @Test("Merging and splitting all day stores a limited number of moves and mutes")
+    @Test("Merging, muting and undoing all day stores a limited number of moves and mutes")
     func moves() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()
@@ -126,7 +126,7 @@ struct CorrectionLimitTests {
             for round in 0..<100 {
                 #expect(try writer.merge([two], into: one, by: author(store))?.count == 1)
                 _ = try writer.set(TriageState(.muted), ofGroup: one)
-                // The rows of other users' records also separate one change from the next.
+                // The rows of another issue's records also separate one change from the next.
                 try store.store([record("Three", version: "\(round)")], to: writer)
                 _ = try writer.set(TriageState(), ofGroup: one)
                 #expect(try writer.undoMerges(of: one).count == 2)
@@ -137,7 +137,8 @@ struct CorrectionLimitTests {
         }
     }
 
-    @Test("Merges that follow each other are limited, and so are the corrections of a user in all applications")
+    @Test(
+        "The length of a chain of merges is limited, and so is the number of corrections of a user in all applications")
     func limits() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()
@@ -164,7 +165,7 @@ struct CorrectionLimitTests {
         }
     }
 
-    @Test("Retention removes groups that a rule has merged, and their return is merged again")
+    @Test("Retention removes groups that a rule has merged; a group that is reported again is merged again")
     func retention() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()
@@ -187,7 +188,7 @@ struct CorrectionLimitTests {
         }
     }
 
-    @Test("A file of the version before the indexes gets them, in place")
+    @Test("A file of the version before the indexes is upgraded in place and gets them")
     func migration() throws {
         try TemporaryStore.with { store in
             let names = ["groups_by_correction", "moves_by_group", "deployments_by_user"]

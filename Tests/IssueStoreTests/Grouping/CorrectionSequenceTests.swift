@@ -9,7 +9,8 @@ import Testing
 struct CorrectionSequenceTests {
     private static let words = ["alpha", "beta", "gamma", "delta"]
 
-    /// A store with an issue whose fingerprint was chosen, with a title for each word, and an issue for each word.
+    /// A store with five issues: one with a chosen fingerprint, whose records have a title for each word, and one issue
+    /// for each word.
     private struct Fixture {
         let store: TemporaryStore
         let writer: StoreWriter
@@ -23,7 +24,7 @@ struct CorrectionSequenceTests {
             try report()
         }
 
-        /// Reports each message with a version of its own, so that each record is of a new series.
+        /// Reports each message with a new version, so that each record is of a new series.
         mutating func report() throws {
             version += 1
             for word in CorrectionSequenceTests.words {
@@ -55,7 +56,7 @@ struct CorrectionSequenceTests {
     }
 
     @Test(
-        "Every id leads to an issue with records, and undoing all corrections in any order restores the groups",
+        "Every group id leads to an issue with records, and undoing all corrections in any order restores the groups",
         arguments: 0..<40)
     func sequences(seed: UInt64) throws {
         var random = SampleRecords(seed: seed)

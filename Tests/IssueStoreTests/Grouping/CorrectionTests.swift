@@ -356,7 +356,7 @@ struct CorrectionTests {
         }
     }
 
-    @Test("An import from a database that was moved aside restores corrections and ids")
+    @Test("An import from a set-aside database restores corrections and ids")
     func importing() throws {
         try TemporaryStore.with { store in
             var ids: [String] = []

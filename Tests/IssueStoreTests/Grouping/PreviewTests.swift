@@ -25,7 +25,7 @@ struct PreviewTests {
         try store.reader().group(withOwnID: id, viewer: .everything)
     }
 
-    @Test("A preview is what becomes of the record when it is stored", arguments: [1, 2, 3] as [UInt64])
+    @Test("A preview shows what becomes of a record when it is stored", arguments: [1, 2, 3] as [UInt64])
     func oracle(seed: UInt64) throws {
         try TemporaryStore.with { store in
             store.settings.limits.newGroupsPerApplication = .unlimited
@@ -88,7 +88,7 @@ struct PreviewTests {
     }
 
     @Test(
-        "Above the limits, a preview is that of the overflow group or of the overflow application",
+        "Above the limits, a preview shows the overflow group or the overflow application",
         arguments: [[2, 0, 0], [0, 3, 0], [0, 0, 2], [2, 3, 2]] as [[Int64]])
     func overflow(counts: [Int64]) throws {
         try TemporaryStore.with { store in
@@ -129,7 +129,7 @@ struct PreviewTests {
         }
     }
 
-    @Test("A preview names the corrections on the way, stores nothing and counts no hit")
+    @Test("A preview names the corrections that would apply, stores nothing and counts no hit")
     func corrections() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()
@@ -149,7 +149,7 @@ struct PreviewTests {
         }
     }
 
-    @Test("The application is that of the asker, else the only visible one, and never one that the asker must not see")
+    @Test("The application is the asker's own, else the first one of another user that the asker may see")
     func users() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()
@@ -170,7 +170,7 @@ struct PreviewTests {
         }
     }
 
-    @Test("The groups that an application may still create are counted per application, from the current window on")
+    @Test("A preview names the number of groups that the application of this user may still create in this window")
     func newGroups() throws {
         try TemporaryStore.with { store in
             store.settings.limits.newGroupsPerApplication = Rate(10, per: .seconds(900))

@@ -129,7 +129,7 @@ struct RegroupingTests {
         }
     }
 
-    @Test("Groups that are equal by the new rule become one, and the id of the other one finds it everywhere")
+    @Test("Groups that are equal by the new rule become one group, which both ids find everywhere")
     func merges() throws {
         try withTwoOldGroups { store, old in
             let writer = try store.writer()
@@ -158,7 +158,7 @@ struct RegroupingTests {
         }
     }
 
-    @Test("A record of a new series finds the group of the older rule before that was moved")
+    @Test("A record of a new series joins the group of the older rule even before that group is moved")
     func newSeries() throws {
         try withTwoOldGroups { store, old in
             let writer = try store.writer()
@@ -215,7 +215,7 @@ struct RegroupingTests {
         }
     }
 
-    @Test("A chosen fingerprint stays, and so do the ids of overflow groups")
+    @Test("A group with a chosen fingerprint keeps its fingerprint and its id")
     func chosen() throws {
         try TemporaryStore.with { store in
             var chosen = record("Order 1 failed")
@@ -230,7 +230,7 @@ struct RegroupingTests {
         }
     }
 
-    @Test("Pending records of a muted group stay muted when it is merged into an open one, and new ones do not")
+    @Test("Pending records of a muted group stay muted when it is merged into an open one; new records are not muted")
     func mutes() throws {
         try TemporaryStore.with { store in
             do {
@@ -260,7 +260,7 @@ struct RegroupingTests {
         }
     }
 
-    @Test("A redirect has no text of its records, and is erased with the last record of its group")
+    @Test("A group that was merged into another one keeps no text, and is erased with the last record of that group")
     func erased() throws {
         try withTwoOldGroups { store, old in
             let writer = try store.writer()
@@ -278,7 +278,7 @@ struct RegroupingTests {
         }
     }
 
-    @Test("A file of the version before is upgraded in place, and its groups are moved by their templates")
+    @Test("A file of the first schema version is upgraded in place, and its groups are moved by their templates")
     func previousVersion() throws {
         try TemporaryStore.with { store in
             do {

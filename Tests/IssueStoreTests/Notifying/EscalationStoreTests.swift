@@ -52,7 +52,7 @@ struct EscalationStoreTests {
         }
     }
 
-    @Test("Counts of another period are removed, and all of them when counting ends")
+    @Test("Counts are removed when the period changes and when counting ends")
     func reconfigured() throws {
         try with { store, writer, id in
             try writer.count(Self.rate, notifier: id)
@@ -71,7 +71,7 @@ struct EscalationStoreTests {
         }
     }
 
-    @Test("A notifier that is removed counts no more")
+    @Test("When a notifier is removed, its counts are removed and counting ends")
     func deactivated() throws {
         try with { store, writer, id in
             try writer.count(Self.rate, notifier: id)

@@ -29,12 +29,12 @@ struct NotifierTests {
         Notice(kinds: .new, record: record, uid: uid, at: at)
     }
 
-    /// Every received event is delivered, given up or pending.
+    /// Checks that every received event is delivered, given up or pending.
     private func expectBalance(_ row: NotifierRow?) {
         #expect(row?.received == row.map { $0.delivered + $0.givenUp + $0.pending })
     }
 
-    @Test("A change of a group is stored with its record; further records of the group store none")
+    @Test("A change of a group is stored with the record that causes it; a record that changes nothing stores none")
     func changes() throws {
         try with { store, writer, _ in
             try store.store([record(), record()], to: writer)
@@ -82,7 +82,7 @@ struct NotifierTests {
             #expect(row.cursor == 1)
             try store.store([record("Two")], to: writer)
             #expect(try store.reader().alerts(after: row.cursor, limit: 9).map(\.record) == [2])
-            // A writer that opens the file stores them even before it is configured.
+            // A new writer stores changes even before its notifiers are configured.
             _ = consume writer
             let again = try store.writer()
             try store.store([record("Three")], to: again)
@@ -144,7 +144,7 @@ struct NotifierTests {
         }
     }
 
-    @Test("An attempt is counted before it is made, and if it is known to have failed, the next one is no repetition")
+    @Test("An attempt is counted before it is made; after a known failure, the next attempt is not a repetition")
     func attempts() throws {
         try with { store, writer, row in
             _ = try writer.add([notice(1, at: store.wall)], cursor: 1, notifier: row.id)
@@ -171,7 +171,7 @@ struct NotifierTests {
         }
     }
 
-    @Test("Events of a removed notifier are given up, those of one with an error are kept")
+    @Test("Events of a removed notifier are given up; those of a notifier whose section has an error are kept")
     func removal() throws {
         try with(["gone", "wrong"]) { store, writer, gone in
             _ = try writer.add([notice(1, at: store.wall)], cursor: 1, notifier: gone.id)
@@ -206,7 +206,7 @@ struct NotifierTests {
         }
     }
 
-    @Test("The oldest of too many changes that no notifier examines are removed")
+    @Test("If too many changes have not been examined by any notifier, the oldest ones are removed")
     func manyChanges() throws {
         try with { store, writer, _ in
             try store.store([record("One"), record("Two"), record("Three")], to: writer)
@@ -252,7 +252,7 @@ struct NotifierTests {
         }
     }
 
-    @Test("Only the newest settled messages are kept")
+    @Test("Only the newest 100 settled messages are kept")
     func pruning() throws {
         try with { store, writer, row in
             for number in 1...103 as ClosedRange<Int64> {
@@ -270,7 +270,7 @@ struct NotifierTests {
         }
     }
 
-    @Test("Of the silences that have ended, only the last 1,000 are kept")
+    @Test("When a silence is added, only the newest 1,000 of those that have ended are kept")
     func endedSilences() throws {
         try with { store, writer, _ in
             for _ in 0..<1100 {
@@ -308,7 +308,7 @@ struct NotifierTests {
         }
     }
 
-    @Test("A user can't use up the silences of others, and the number of all is limited")
+    @Test("The number of silences is limited per user and in total, so that no user can use up the limit for all users")
     func manySilences() throws {
         try with { store, writer, _ in
             let end = store.wall.advanced(by: .seconds(60))
@@ -356,7 +356,7 @@ struct NotifierTests {
         }
     }
 
-    @Test("A file of the version before notifiers is upgraded in place")
+    @Test("A file of the first schema version is upgraded in place, and its notifiers then work")
     func upgrade() throws {
         try TemporaryStore.with { store in
             do {

@@ -55,7 +55,7 @@ struct DeploymentTests {
         }
     }
 
-    @Test("A removed deployment leaves the states that it has decided, and what was seen of its version")
+    @Test("Removing a deployment keeps the states that it has decided and the time when its version was first seen")
     func removed() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()
@@ -89,7 +89,7 @@ struct DeploymentTests {
         }
     }
 
-    @Test("The version that is in use is not stored again, but a rollback is")
+    @Test("A deployment of the version that is in use is not stored again, but a rollback is")
     func again() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()
@@ -104,7 +104,7 @@ struct DeploymentTests {
         }
     }
 
-    @Test("The first report of a version makes an observed deployment at the time of receipt, whatever it claims")
+    @Test("The first report of a version makes an observed deployment at the time of receipt, whatever time it claims")
     func observed() throws {
         try TemporaryStore.with { store in
             do {
@@ -114,7 +114,7 @@ struct DeploymentTests {
                 try store.store([forged, record("1.0", build: 7), record(nil), record("1.0")], to: writer)
             }
             let first = store.wall
-            // After a restart, it is known.
+            // After a restart, the version is still known.
             let writer = try store.writer()
             try store.store([IssueRecord(message: "Else", app: Application(name: "shop", version: "1.0"))], to: writer)
             try store.store([record("1.1")], to: writer)
@@ -157,7 +157,7 @@ struct DeploymentTests {
         }
     }
 
-    @Test("Users see the deployments of their own applications, and of others only what they need")
+    @Test("Users see their own deployments and, if they use the application, those for all users without details")
     func viewers() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()
@@ -173,7 +173,7 @@ struct DeploymentTests {
         }
     }
 
-    @Test("A file of the version before gets the table, with an observed deployment for each known version")
+    @Test("A file of the version before deployments gets an observed deployment for each known version")
     func migration() throws {
         try TemporaryStore.with { store in
             do {
@@ -223,7 +223,7 @@ struct DeploymentTests {
         }
     }
 
-    @Test("A repair reads the states of a file of the version before")
+    @Test("A repair reads the states of a file of the first schema version")
     func olderStates() throws {
         try TemporaryStore.with { store in
             do {
@@ -237,7 +237,7 @@ struct DeploymentTests {
         }
     }
 
-    @Test("Groups are selected by what happened to them with the last deployment, whether their range is closed or not")
+    @Test("A filter selects groups that are new or gone since the last deployment, in closed and open ranges")
     func changes() throws {
         for closes in [false, true] {
             try TemporaryStore.with { store in

@@ -147,7 +147,7 @@ struct GroupStateTests {
         }
     }
 
-    @Test("A report of 999.9.9 does not hide the regression of a later version")
+    @Test("A report of the undeployed version 999.9.9 does not hide a regression in a version that is deployed later")
     func forged() throws {
         try withDestination { store, writer in
             try declare("2.0", store, writer)
@@ -163,7 +163,8 @@ struct GroupStateTests {
         }
     }
 
-    @Test("A group resolved in the next deployment gets its version, and neither a rollback nor an earlier time counts")
+    @Test(
+        "A group resolved in the next deployment gets its version; a rollback or an earlier deployment does not count")
     func resolvedInNext() throws {
         try withDestination { store, writer in
             for version in ["abc123", "def456"] { try declare(version, store, writer) }
@@ -232,7 +233,7 @@ struct GroupStateTests {
     }
 
     @Test(
-        "Author, time and note of a state survive a restart, silent records and a regression, but not the end of a mute"
+        "Author, time and note of a state survive a restart, muted records and a regression, but not the end of a mute"
     )
     func noted() throws {
         let change = IssueStateChange(
@@ -261,7 +262,7 @@ struct GroupStateTests {
         }
     }
 
-    @Test("Resolving or muting again without a note keeps the note, and another state or reopening drops it")
+    @Test("Resolving or muting again without a note keeps the note; setting another state, or open again, drops it")
     func keptNote() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()

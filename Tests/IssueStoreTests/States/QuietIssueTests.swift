@@ -82,7 +82,7 @@ struct QuietIssueTests {
             store.settings.retention.resolveAfter = .seconds(60)
             let writer = try store.writer()
             for number in 0..<600 {
-                // A group each, within the limits for new groups of an application.
+                // Each record has a group of its own, within the limits on new groups of an application.
                 try store.store(
                     [IssueRecord(message: "m", app: Application(name: "app\(number)"))],
                     from: .of(uid: 1000 + UInt32(number)),
