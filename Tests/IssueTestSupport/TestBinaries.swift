@@ -2,7 +2,7 @@ import Foundation
 
 /// The location of the programs under test.
 package enum TestBinaries {
-    /// Whether they were chosen explicitly. `scripts/test` chooses release builds.
+    /// Whether they were chosen explicitly. `scripts/test --all` chooses release builds.
     package static var areChosen: Bool { chosenFolder != nil }
 
     private static var chosenFolder: String? {
