@@ -41,6 +41,12 @@ struct RecordFitTests {
         #expect(fitted.asObject?.last?.key == "more")
         #expect(fitted.asObject?.last?.value.asString?.hasSuffix(#""k299":1}"#) == true)
     }
+
+    @Test("As many frames are sent as fit into 256 keys besides those of the record, its metadata and causes")
+    func frames() {
+        #expect(RecordFit.frames(beside: nil, causes: 0) == (256 - 32) / 3)
+        #expect(RecordFit.frames(beside: ["a": 1, "b": ["c": 2]], causes: 2) == (256 - 32 - 6 - 3) / 3)
+    }
 }
 
 extension JSONValue {

@@ -133,12 +133,14 @@ package struct RecordFit {
 
     /// The maximum number of keys of a record, its source and its application, not counting metadata, causes and
     /// frames.
-    private static let recordKeys = 32
+    private static let recordKeys =
+        JSONMembers.names(of: IssueRecord.self).count + JSONMembers.names(of: SourceLocation.self).count
+        + JSONMembers.names(of: Application.self).count
     /// The daemon's default limit for all keys of a record.
     private static let allKeys = 256
 
     /// Returns how many backtrace frames fit into the key limit of a record with this metadata and number of causes.
-    static func frames(beside metadata: JSONValue?, causes: Int) -> Int {
+    package static func frames(beside metadata: JSONValue?, causes: Int) -> Int {
         var keysLeft = allKeys - recordKeys - causes * 3
         _ = metadata?.fits(keysLeft: &keysLeft, depth: .max)
         return max(0, keysLeft) / 3
