@@ -106,8 +106,10 @@ extension OTLPFormat {
         let record = stored.record
         var attributes: [JSONValue.Member] = [.init("event.id", .string(stored.id))]
         attributes += Self.attributes(RecordColumns.members(of: outbound)) + Self.exception(of: record)
-        attributes.put("issue.request_id", record.context.requestID)
-        attributes.put("user.id", record.context.user)
+        // The ids of the trace and the span have fields of their own.
+        for (field, id) in record.context.values where field != .traceID && field != .spanID {
+            attributes.put(field == .user ? "user.id" : "issue.\(field.key)", id)
+        }
         if !record.causes.isEmpty { attributes.append(.init("issue.causes", RecordColumns.causes(of: record))) }
         attributes += ReservedKeys.unique(outbound.metadata?.asObject ?? []).map {
             .init("issue.metadata.\($0.key)", $0.value)

@@ -61,6 +61,22 @@ struct ContextFieldTests {
         }
     }
 
+    @Test("Every id has a field at every destination, and none can be the name of the metadata object at Logz.io")
+    func everyField() throws {
+        var record = Samples.full
+        for field in IssueContext.Field.allCases { record.own.record.context[field] = "an-\(field.key)" }
+        let option = LogzFormat.options.first { $0.name == "MetadataKey" }
+        let lines = [
+            try value(LogzFormat(Self.settings), record), try value(ClickHouseFormat(Self.settings, [:]), record),
+            try value(ElasticsearchFormat(Self.settings, [:]), record),
+            try value(OTLPFormat(Self.settings, [:]), record),
+        ].map { String(decoding: $0.json, as: UTF8.self) }
+        for field in IssueContext.Field.allCases {
+            #expect(lines.allSatisfy { $0.contains("\"an-\(field.key)\"") }, "\(field)")
+            #expect(option?.accepts(field.columnName) == false, "\(field)")
+        }
+    }
+
     @Test("ClickHouse gets them as columns of the shipped table")
     func clickHouse() throws {
         let value = try value(ClickHouseFormat(Self.settings, [:]), Self.full)

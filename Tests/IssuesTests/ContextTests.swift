@@ -142,6 +142,25 @@ struct ContextTests {
             ])
     }
 
+    @Test("Every id that a scope lacks comes from the scope around it, except a span of another trace")
+    func everyField() {
+        var outer = IssueContext()
+        for field in IssueContext.Field.allCases { outer[field] = "\(field.key)" }
+        for field in IssueContext.Field.allCases {
+            let sink = Sink()
+            var inner = IssueContext()
+            inner[field] = "inner"
+            #expect(!inner.isEmpty && inner.values.map(\.field) == [field])
+            withIssueReporters([sink]) {
+                withIssueContext(outer) { withIssueContext(inner) { reportIssue("m") } }
+            }
+            var expected = outer
+            expected[field] = "inner"
+            if field == .traceID { expected.spanID = nil }
+            #expect(sink.reports.map(\.context) == [expected], "\(field)")
+        }
+    }
+
     @Test("Responders that are passed on as a value keep the ids of their scope")
     func passedOn() {
         let sink = Sink()

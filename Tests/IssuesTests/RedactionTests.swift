@@ -72,6 +72,16 @@ struct RedactionTests {
         #expect(reports[1].context.user == "[@secret]")
     }
 
+    @Test("Rules apply to every id that may be any text")
+    func ids() async throws {
+        var context = IssueContext()
+        for field in IssueContext.Field.allCases where !field.isHexadecimal { context[field] = "xq\(field.key)" }
+        let report = try #require(
+            await reports { reportIssue(IssueReport("m", context: context, site: IssueSite())) }.first)
+        #expect(report.context.values.map(\.field) == context.values.map(\.field))
+        #expect(report.context.values.allSatisfy { $0.value == "[@secret]" })
+    }
+
     @Test("Causes are redacted")
     func causes() async throws {
         struct Outer: ReportableError {

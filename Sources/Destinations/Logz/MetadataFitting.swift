@@ -273,15 +273,15 @@ enum ReservedKeys {
 
     /// The names of the other members of a line. Metadata keys may use them, but the name of the metadata object must
     /// not begin with one.
-    private static let others: Set<String> = [
-        "app", "backtrace", "causes", "context_json", "fingerprint", "host", "occurrences", "repairs", "request_id",
-        "severity", "span_id", "suppressed_before", "trace_id", "truncated_fields", "uid", "unit", "user_id",
+    private static let others = Set([
+        "app", "backtrace", "causes", "context_json", "fingerprint", "host", "occurrences", "repairs", "severity",
+        "suppressed_before", "truncated_fields", "uid", "unit",
         // Of the lines of summaries and corrections.
         "correction", "correction_action", "correction_author", "correction_field", "correction_reason",
         "correction_template", "correction_undone", "distinct_groups_suppressed", "first_seen", "forwarded_count",
         "group_id", "last_seen", "other_fingerprint", "other_group_id", "sample_event_ids", "still_suppressing",
         "summary_seq", "suppressed_count", "suppression_reason", "window_end", "window_start",
-    ]
+    ]).union(IssueContext.Field.allCases.map(\.columnName))
 
     /// Returns `true` if the metadata object may have this name.
     static func isUsable(metadataKey: String) -> Bool {

@@ -29,7 +29,7 @@ public struct IssueContext: Hashable, Sendable {
     }
 
     /// Whether all ids are nil.
-    public var isEmpty: Bool { traceID == nil && spanID == nil && requestID == nil && user == nil }
+    public var isEmpty: Bool { self == IssueContext() }
 }
 
 extension IssueContext {

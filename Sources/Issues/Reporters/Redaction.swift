@@ -195,8 +195,9 @@ extension IssueReport.Content {
             causes[index].domain = causes[index].domain.map(text)
             causes[index].message = text(causes[index].message)
         }
-        context.requestID = context.requestID.map(text)
-        context.user = context.user.map(text)
+        for field in IssueContext.Field.allCases where !field.isHexadecimal {
+            context[field] = context[field].map(text)
+        }
     }
 
     /// Replaces the secret values in the message. The template stays, unless a replacement affects its constant text or

@@ -196,9 +196,10 @@ extension IssueContext {
     /// Returns the context, with the ids that it lacks taken from `other`. A span belongs to its trace, so a context
     /// with a trace id does not get the span id of `other`.
     func completed(by other: IssueContext) -> IssueContext {
-        IssueContext(
-            traceID: traceID ?? other.traceID, spanID: traceID == nil ? spanID ?? other.spanID : spanID,
-            requestID: requestID ?? other.requestID, user: user ?? other.user)
+        var context = self
+        for field in Field.allCases where self[field] == nil { context[field] = other[field] }
+        if traceID != nil { context.spanID = spanID }
+        return context
     }
 }
 
