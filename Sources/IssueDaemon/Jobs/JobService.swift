@@ -192,21 +192,31 @@ extension Job.Work {
     var audit: (request: String, parameters: String)? {
         switch self {
         case .backup(let parameters): return ("backup", Self.text(parameters))
-        case .purge(var parameters):
-            guard parameters.isDryRun != true else { return nil }
-            // The text to be erased must not remain in the log.
-            if parameters.filter.text != nil { parameters.filter.text = "(left out)" }
-            if parameters.filter.metadata != nil { parameters.filter.metadata = ["(left out)"] }
-            if parameters.filter.traceIDs != nil { parameters.filter.traceIDs = ["(left out)"] }
-            if parameters.filter.requestIDs != nil { parameters.filter.requestIDs = ["(left out)"] }
-            if parameters.filter.endUsers != nil { parameters.filter.endUsers = ["(left out)"] }
-            return ("purge", Self.text(parameters))
+        case .purge(let parameters):
+            return parameters.isDryRun == true ? nil : ("purge", Self.text(Self.logged(parameters)))
         case .repair(let parameters):
             return parameters.isDryRun == true ? nil : ("repair", Self.text(parameters))
         case .requeue(let parameters): return ("requeue", Self.text(parameters))
         case .testNotifier(let name): return ("test_notifier", name)
         case .collect: return nil
         }
+    }
+
+    /// The conditions of a purge whose values are logged.
+    private static let loggedConditions: Set = [
+        "apps", "versions", "environments", "severity", "domains", "codes", "files", "groups", "users", "units",
+        "states", "since_deploy", "fates", "destination", "since", "until",
+    ]
+
+    /// Returns the parameters of a purge without the values of all other conditions: the text to be erased must not
+    /// remain in the log.
+    private static func logged(_ parameters: PurgeParameters) -> JSONValue {
+        let conditions = parameters.filter.jsonMembers.map { condition in
+            loggedConditions.contains(condition.key)
+                ? condition : .init(condition.key, condition.value.asArray == nil ? "(left out)" : ["(left out)"])
+        }
+        return .object(
+            parameters.jsonMembers.map { $0.key == "filter" ? .init($0.key, .object(conditions)) : $0 })
     }
 
     private static func text(_ parameters: some JSONCodable) -> String {

@@ -200,6 +200,14 @@ extension JSONObjectCodable {
         var value = self
         JSONMembers.write(to: &writer) { members throws(FieldError) in try value.visit(&members) }
     }
+
+    /// The members of the value's JSON, in order.
+    package var jsonMembers: [JSONValue.Member] {
+        guard let members = (try? JSONValue(json: json))?.asObject else {
+            preconditionFailure("The JSON of a \(Self.self) is not an object")
+        }
+        return members
+    }
 }
 
 /// Reads or writes the members of a JSON object, as declared by its type; see ``JSONObjectCodable``.
