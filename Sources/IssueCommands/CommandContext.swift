@@ -274,23 +274,13 @@ extension CommandFailure {
             + subject
     }
 
-    /// Options by the names of their fields in a filter on the wire.
-    private static let filterOptions = [
-        "apps": FilterOptions.app, "versions": FilterOptions.version, "environments": FilterOptions.environment,
-        "domains": FilterOptions.domain, "codes": FilterOptions.code, "files": FilterOptions.file,
-        "text": FilterOptions.text, "metadata": FilterOptions.metadata,
-        "users": FilterOptions.user, "units": FilterOptions.unit, "trace_ids": FilterOptions.trace,
-        "request_ids": FilterOptions.request, "end_users": FilterOptions.endUser,
-        "states": FilterOptions.state, "fates": FilterOptions.fate,
-    ]
-
     /// Options and arguments by the names of their parameters in calls.
     private static let argumentNames = [
         "app": "APP", "version": "VERSION", "at": DeployCommand.at.spelling, "commit": DeployCommand.commit.spelling,
         "note": DeployCommand.note.spelling, "reason": GroupCommand.reason.spelling,
         "until": EndOptions.until.spelling, "until_count": MuteCommand.untilCount.spelling,
         "resolved_in": ResolveCommand.fixedIn.spelling, "resolved_in_next": ResolveCommand.fixedInNext.spelling,
-        "groups": FilterOptions.group.spelling, "limit": PagingOptions.limit.spelling,
+        "limit": PagingOptions.limit.spelling,
     ]
 
     private init(_ error: CollectorError) {
@@ -335,7 +325,7 @@ extension CommandFailure {
             .invalidFilter("silence", let reason):
             self.init(.refused, reason)
         case .invalidFilter(let field, let reason):
-            if let option = Self.filterOptions[field] {
+            if let option = FilterOptions.option(forMember: field) {
                 self.init(.usage, "invalid value for \(option.spelling): \(reason)")
             } else {
                 self.init(.refused, "invalid filter '\(field)': \(reason)")
@@ -346,7 +336,8 @@ extension CommandFailure {
         case .methodNotFound, .interfaceNotFound:
             self.init(.refused, "the daemon does not support this: is it older than issuectl? (issuectl status)")
         case .invalidParameter(let name):
-            let argument = Self.filterOptions[name]?.spelling ?? Self.argumentNames[name] ?? "'\(name)'"
+            let argument =
+                FilterOptions.option(forMember: name)?.spelling ?? Self.argumentNames[name] ?? "'\(name)'"
             self.init(.usage, "the daemon rejected \(argument): it is empty, too long or otherwise invalid")
         case .expectedMore, .unknown: self.init(.refused, "the daemon returned an error: \(error)")
         }

@@ -107,6 +107,14 @@ struct FailureTests {
         #expect(outcome.output == "")
     }
 
+    @Test("A condition that the daemon rejects is named by its option")
+    func conditions() {
+        for (name, _) in JSONMembers.names(of: IssueFilter.self) where name != "since_deploy" {
+            let outcome = issuectl(["show", "r1"], .failure(.refused(.invalidParameter(name))))
+            #expect(outcome.errors.hasPrefix("issuectl: the daemon rejected --"), "\(name)")
+        }
+    }
+
     @Test("A reply of the wrong shape is a failure, not a crash", arguments: ["{}", "[]", "{", #"{"group":7}"#, ""])
     func wrongShape(reply: String) {
         let outcome = issuectl(["show", "r1"], .reply(reply))

@@ -39,15 +39,26 @@ enum FilterOptions {
     static let destination = OptionSpecification(
         "destination", value: "NAME", from: .destinations, "With --fate, only the fate at this destination")
 
-    static let all = [
-        app, version, environment, severity, domain, code, file, text, metadata, group, user, unit, trace, request,
-        endUser, state, since, until,
+    /// The options by the names of their members in a filter on the wire.
+    private static let byMember: KeyValuePairs = [
+        "apps": app, "versions": version, "environments": environment, "severity": severity, "domains": domain,
+        "codes": code, "files": file, "text": text, "metadata": metadata, "groups": group, "users": user,
+        "units": unit, "trace_ids": trace, "request_ids": request, "end_users": endUser, "states": state,
+        "since": since, "until": until,
     ]
-    static let ofRecords = all + [fate, destination]
+    /// The same for the options that select only records.
+    private static let ofRecordsByMember: KeyValuePairs = ["fates": fate, "destination": destination]
+    static let all = byMember.map(\.value)
+    static let ofRecords = all + ofRecordsByMember.map(\.value)
     static let timeNote = "TIME is \(TimeExpression.forms). Times are UTC unless they have an offset."
 
     static let appForms = "the name of an application"
     static let userForms = "a user id or the name of a user of this host"
+
+    /// Returns the option for a member of a filter on the wire; nil if there is none.
+    static func option(forMember name: String) -> OptionSpecification? {
+        (byMember.first { $0.key == name } ?? ofRecordsByMember.first { $0.key == name })?.value
+    }
 
     /// Returns the user id for an id or a name; nil if no user has the name.
     static func userID(_ text: String) -> UInt32? { UInt32(text) ?? UserDatabase.userID(named: text) }

@@ -29,19 +29,11 @@ package enum QueryLimits {
     ///
     /// - Throws: `Excess` if a part of it exceeds its limit, or is invalid.
     package static func check(_ filter: IssueFilter) throws(Excess) {
-        let lists: [(field: String, count: Int?)] = [
-            ("apps", filter.apps?.count), ("versions", filter.versions?.count),
-            ("environments", filter.environments?.count), ("domains", filter.domains?.count),
-            ("codes", filter.codes?.count), ("files", filter.files?.count), ("groups", filter.groups?.count),
-            ("users", filter.users?.count), ("units", filter.units?.count), ("states", filter.states?.count),
-            ("fates", filter.outcomes?.count), ("metadata", filter.metadata?.count),
-        ]
-        for (field, count) in lists { try check(field, count: count) }
+        for member in filter.jsonMembers { try check(member.key, count: member.value.asArray?.count) }
         if let other = filter.metadata?.first(where: { MetadataCondition.split($0) == nil }) {
             throw Excess(field: "metadata", reason: "\"\(other)\" is not of the form KEY=VALUE")
         }
         for (name, field, values) in filter.contextConditions {
-            try check(name, count: values.count)
             guard field.isHexadecimal, let other = values.first(where: { field.normalized($0) == nil }) else {
                 continue
             }

@@ -106,21 +106,23 @@ extension IssueFilter: JSONObjectCodable {
         try members.optional("destination", &destination)
         try members.optional("since", &since)
         try members.optional("until", &until)
-        try members.optional("trace_ids", &traceIDs)
-        try members.optional("request_ids", &requestIDs)
-        try members.optional("end_users", &endUsers)
+        for (name, _, values) in Self.contextMembers { try members.optional(name, &self[keyPath: values]) }
         // Ignoring an unknown condition would select more than the client meant.
         try members.noOthers()
     }
 }
 
 extension IssueFilter {
+    /// The members with conditions on the ids of the context.
+    private static let contextMembers:
+        [(name: String, field: IssueContext.Field, values: any WritableKeyPath<Self, [String]?> & Sendable)] = [
+            ("trace_ids", .traceID, \.traceIDs), ("request_ids", .requestID, \.requestIDs),
+            ("end_users", .user, \.endUsers),
+        ]
+
     /// The conditions on the ids of the context, with the names of the filter's members.
     package var contextConditions: [(name: String, field: IssueContext.Field, values: [String])] {
-        let all: [(String, IssueContext.Field, [String]?)] = [
-            ("trace_ids", .traceID, traceIDs), ("request_ids", .requestID, requestIDs), ("end_users", .user, endUsers),
-        ]
-        return all.compactMap { name, field, values in values.map { (name, field, $0) } }
+        Self.contextMembers.compactMap { name, field, values in self[keyPath: values].map { (name, field, $0) } }
     }
 }
 
