@@ -52,14 +52,15 @@ package struct ClickHouseFormat: HTTPFormat {
     }
 
     /// All columns that rows may have.
-    static let columns = [
-        "event_kind", "event_id", "time", "time_ms", "received_ms", "app", "uid", "host", "severity", "message",
-        "fingerprint", "group_id", "domain", "code", "version", "build", "environment", "platform", "network",
-        "development", "file", "line", "function", "unit", "command", "trace_id", "span_id", "request_id", "user_id",
-        "backtrace", "causes", "metadata", "count",
-        "occurrences", "suppressed_before", "suppression_reason", "suppressed_count", "forwarded_count",
-        "summary_seq", "distinct_groups_suppressed", "still_suppressing", "sample_event_ids",
-    ]
+    static let columns =
+        [
+            "event_kind", "event_id", "time", "time_ms", "received_ms", "app", "uid", "host", "severity", "message",
+            "fingerprint", "group_id", "domain", "code", "file", "line", "function", "unit", "command", "backtrace",
+            "causes", "metadata", "count", "occurrences", "suppressed_before", "suppression_reason",
+            "suppressed_count", "forwarded_count", "summary_seq", "distinct_groups_suppressed", "still_suppressing",
+            "sample_event_ids",
+        ] + JSONMembers.names(of: Application.self).map(\.name).filter { $0 != "name" }
+        + IssueContext.Field.allCases.map(\.columnName)
 
     private static func quoted(_ name: String) -> String {
         "`\(name.replacing("\\", with: "\\\\").replacing("`", with: "\\`"))`"
