@@ -72,8 +72,8 @@ struct RecordDetails {
         if let app = record?.app {
             let version = [app.version, app.build.map { "(\($0))" }].compactMap(\.self).joined(separator: " ")
             text = " in \(app.name ?? "an unnamed application")\(version.isEmpty ? "" : " \(version)")"
-            for part in [app.environment, app.platform, app.network] where part?.isEmpty == false {
-                text += ", \(part ?? "")"
+            for member in app.jsonMembers where member.key != "name" && member.key != "version" {
+                if let part = member.value.asString, !part.isEmpty { text += ", \(part)" }
             }
             if app.development == true { text += ", in development" }
         } else if let app = reply.group.app {
