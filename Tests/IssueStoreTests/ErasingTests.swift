@@ -460,7 +460,9 @@ struct ErasingTests {
     private func unique(_ number: Int) -> IssueRecord {
         func word(_ kind: String) -> String { "zqgone\(kind)x\(number)" }
         var record = IssueRecord(message: "Zaphod said \(word("msg"))")
-        record.app = Application(name: "shop", version: word("version"))
+        record.app = Application(
+            name: "shop", version: word("version"), environment: word("environment"), platform: word("platform"),
+            network: word("network"))
         record.fingerprint = "one issue"
         record.domain = word("domain")
         record.code = 7000

@@ -292,16 +292,13 @@ extension RecordRemoval {
         guard let group else { return }
         try connection.run("DELETE FROM moves WHERE series = ?1", series)
         try connection.run("DELETE FROM series WHERE id = ?1 AND id < (SELECT max(id) FROM series)", series)
+        let owner = try placeholderOwner()
+        // Replaces the whole row, so that no column keeps a text of the series.
         try connection.run(
             """
-            UPDATE series SET hash = 0, key = x'', app = NULL, version = NULL, build = NULL, environment = NULL,
-                platform = NULL, network = NULL, development = NULL, domain = NULL, code = NULL, file = NULL,
-                line = NULL, "column" = NULL, function = NULL, module = NULL, fingerprint = NULL, template = ''
-            WHERE id = ?1
-            """, series)
-        let owner = try placeholderOwner()
-        try connection.run(
-            "UPDATE series SET account = ?2, sender = ?3 WHERE id = ?1", series, owner.account, owner.sender)
+            REPLACE INTO series (id, "group", account, sender, hash, key, severity, reportable, template, first_at, home)
+            SELECT id, "group", ?2, ?3, 0, x'', severity, reportable, '', first_at, home FROM series WHERE id = ?1
+            """, series, owner.account, owner.sender)
         let next = try connection.first(
             #"SELECT key FROM series WHERE "group" = ?1 AND key <> x'' ORDER BY id LIMIT 1"#, group
         ) { $0.bytes(0) }
