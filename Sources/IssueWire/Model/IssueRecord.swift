@@ -57,8 +57,8 @@ package struct IssueRecord: Equatable, Sendable {
     }
 }
 
-// Applications encode a record for each report. Records and the types in them therefore implement `write(to:)` by hand,
-// which is faster than writing with `visit`.
+// Applications encode a record for each report. Records and most types in them therefore implement `write(to:)` by
+// hand, which is faster than writing with `visit`.
 
 extension IssueRecord: JSONObjectCodable {
     package static var initial: Self { Self(message: "") }
@@ -248,14 +248,6 @@ extension IssueCause: JSONObjectCodable {
         try members.optional("domain", &domain)
         try members.optional("code", &code)
         try members.nonempty("message", &message)
-    }
-
-    package func write(to writer: inout JSONWriter) {
-        writer.openObject()
-        writer.member("domain", ifPresent: domain)
-        writer.member("code", ifPresent: code)
-        writer.member("message", ifPresent: message.isEmpty ? nil : message)
-        writer.closeObject()
     }
 }
 
