@@ -8,9 +8,7 @@ struct AnnouncementTests {
     func announcements() async throws {
         try await DaemonFixture.with("[Limits]\nNewGroupsPerApplication=0") { daemon in
             let client = try RawClient(path: daemon.socket)
-            func lines(_ text: String) -> Int {
-                daemon.log.split(separator: text, omittingEmptySubsequences: false).count - 1
-            }
+            func lines(_ text: String) -> Int { daemon.log.ranges(of: text).count }
             _ = try client.report((0..<5).map { _ in IssueRecord(message: "Broken", app: Application(name: "shop")) })
             try await eventually("the new issue is announced") { lines("New issue reported") == 1 }
             _ = try client.report([IssueRecord(message: "Broken", severity: .critical, app: Application(name: "shop"))])

@@ -7,49 +7,49 @@ import Testing
 import Torture
 import UnixIO
 
+/// The reports of a test, sent through a `Delivery` that only this test uses.
+struct LibraryReports: ~Copyable {
+    let delivery: Delivery
+    private let reporter: DaemonReporter
+    private(set) var count = 0
+
+    init(_ daemon: DaemonFixture) {
+        delivery = Delivery(paths: [daemon.socket])
+        reporter = DaemonReporter(delivery: delivery)
+    }
+
+    mutating func report(_ more: Int) {
+        for _ in 0..<more {
+            count += 1
+            reporter.receive(IssueReport("Report \(count)", level: .warning))
+        }
+    }
+
+    /// Continues reporting until a condition is true.
+    mutating func report(until what: String, _ holds: () throws -> Bool) throws {
+        let deadline = MonotonicClock.now.advanced(by: .seconds(60))
+        while try !holds() {
+            guard MonotonicClock.now < deadline else { throw ConditionTimeout(description: what) }
+            if count < 5000 { report(20) }
+            _ = delivery.flush(timeout: .milliseconds(10))
+        }
+    }
+
+    /// Expects that all reports were answered, and that each is stored once.
+    func checkAllStored(by daemon: DaemonFixture) throws {
+        #expect(delivery.flush(timeout: .seconds(90)))
+        let messages = try RawClient(path: daemon.socket).allRecords().map(\.record.message)
+        #expect(messages.count == count)
+        #expect(Set((1...count).map { "Report \($0)" }).subtracting(messages).isEmpty)
+        #expect(try daemon.file.ledgerFaults == [])
+    }
+
+    deinit { delivery.stop() }
+}
+
 /// The client library keeps reports that the daemon refuses, and delivers them later.
 @Suite("The client library and a daemon that refuses reports", .daemonLog)
 struct ClientRefusalTests {
-    /// The reports of a test, sent through a `Delivery` that only this test uses.
-    private struct Reports: ~Copyable {
-        let delivery: Delivery
-        private let reporter: DaemonReporter
-        private(set) var count = 0
-
-        init(_ daemon: DaemonFixture) {
-            delivery = Delivery(paths: [daemon.socket])
-            reporter = DaemonReporter(delivery: delivery)
-        }
-
-        mutating func report(_ more: Int) {
-            for _ in 0..<more {
-                count += 1
-                reporter.receive(IssueReport("Report \(count)", level: .warning))
-            }
-        }
-
-        /// Continues reporting until a condition is true.
-        mutating func report(until what: String, _ holds: () throws -> Bool) throws {
-            let deadline = MonotonicClock.now.advanced(by: .seconds(60))
-            while try !holds() {
-                guard MonotonicClock.now < deadline else { throw ConditionTimeout(description: what) }
-                if count < 5000 { report(20) }
-                _ = delivery.flush(timeout: .milliseconds(10))
-            }
-        }
-
-        /// Expects that all reports were answered, and that each is stored once.
-        func checkAllStored(by daemon: DaemonFixture) throws {
-            #expect(delivery.flush(timeout: .seconds(90)))
-            let messages = try RawClient(path: daemon.socket).allRecords().map(\.record.message)
-            #expect(messages.count == count)
-            #expect(Set((1...count).map { "Report \($0)" }).subtracting(messages).isEmpty)
-            #expect(try daemon.file.ledgerFaults == [])
-        }
-
-        deinit { delivery.stop() }
-    }
-
     @Test(
         "Reports that are refused because of a full or failing disk are resent, and stored once",
         arguments: [
@@ -66,7 +66,7 @@ struct ClientRefusalTests {
             func refused() -> Int {
                 daemon.log.split(separator: "\n").count { line in refusals.contains { line.contains($0) } }
             }
-            var reports = Reports(daemon)
+            var reports = LibraryReports(daemon)
             reports.report(200)
             #expect(reports.delivery.flush(timeout: .seconds(60)))
             for _ in 1...3 {
@@ -105,7 +105,7 @@ struct ClientRefusalTests {
                 _ = try client.status()
                 others.append(client)
             }
-            var reports = Reports(daemon)
+            var reports = LibraryReports(daemon)
             try reports.report(until: "a connection is refused") {
                 daemon.log.contains("Too many connections; refusing new ones")
             }
@@ -122,7 +122,7 @@ struct ClientRefusalTests {
             let folder = FileSystem.parentFolder(of: daemon.database)
             try FileManager.default.createSymbolicLink(atPath: folder, withDestinationPath: "/proc/self")
             try daemon.start()
-            var reports = Reports(daemon)
+            var reports = LibraryReports(daemon)
             reports.report(700)
             #expect(!reports.delivery.flush(timeout: .milliseconds(200)))
             try FileManager.default.removeItem(atPath: folder)

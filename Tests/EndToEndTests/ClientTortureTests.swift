@@ -18,16 +18,7 @@ struct ClientTortureTests {
         let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
         defer { listener.stop() }
         try await DaemonFixture.with(TortureRun.configuration(listener, control: control, library: library)) { daemon in
-            let delivery = Delivery(paths: [daemon.socket])
-            defer { delivery.stop() }
-            let reporter = DaemonReporter(delivery: delivery)
-            var reported = 0
-            func report(_ count: Int) {
-                for _ in 0..<count {
-                    reported += 1
-                    reporter.receive(IssueReport("Report \(reported)", level: .warning))
-                }
-            }
+            var reports = LibraryReports(daemon)
             var kills = 0
             for (index, name) in try control.points.enumerated() {
                 let point = name.split(separator: " ", maxSplits: 1).last.map { String($0) }
@@ -35,22 +26,18 @@ struct ClientTortureTests {
                 try control.signal(SIGKILL, at: index + 1, pass: 3)
                 let deadline = MonotonicClock.now.advanced(by: .seconds(30))
                 while daemon.process?.isRunning == true, MonotonicClock.now < deadline {
-                    report(20)
-                    _ = delivery.flush(timeout: .milliseconds(20))
+                    reports.report(20)
+                    _ = reports.delivery.flush(timeout: .milliseconds(20))
                 }
                 #expect(daemon.process?.isRunning == false, "\(name)")
                 try control.disarm()
                 try daemon.kill()
-                report(50)
+                reports.report(50)
                 try daemon.start()
                 kills += 1
             }
             #expect(kills >= 4)
-            #expect(delivery.flush(timeout: .seconds(90)))
-            let messages = try RawClient(path: daemon.socket).allRecords().map(\.record.message)
-            #expect(messages.count == reported)
-            #expect(Set((1...reported).map { "Report \($0)" }).subtracting(messages).isEmpty)
-            #expect(try daemon.file.ledgerFaults == [])
+            try reports.checkAllStored(by: daemon)
         }
     }
 

@@ -13,18 +13,10 @@ struct CompletionTests {
 
     /// Returns the words of each line after Tab was pressed at its end.
     private func complete(_ lines: [String], in shell: String, _ daemon: DaemonFixture) throws -> [[String]] {
-        let python = try #require(TestBinaries.tool("/usr/bin/python3", "/usr/local/bin/python3"))
         let programs = URL(filePath: try TestBinaries.path(of: "issuectl")).deletingLastPathComponent().path()
         let process = try ChildProcess(
-            python,
-            [
-                "\(TestBinaries.repository)Tests/EndToEndTests/complete_in_shell.py", shell,
-                "\(TestBinaries.repository)completions",
-            ] + lines,
-            in: daemon.folder, name: shell,
-            environment: [
-                "ISSUED_SOCKET": daemon.socket, "PATH": "\(programs):/usr/bin:/bin",
-            ])
+            script: "complete_in_shell", [shell, "\(TestBinaries.repository)completions"] + lines, in: daemon.folder,
+            environment: ["ISSUED_SOCKET": daemon.socket, "PATH": "\(programs):/usr/bin:/bin"])
         #expect(try process.end() == .exit(0), "\(process.errors)")
         return process.output.components(separatedBy: "\n\n").dropLast().map { $0.components(separatedBy: "\n") }
     }

@@ -109,19 +109,11 @@ struct DamageTests {
             let page = try client.call("org.issued.Collector.Records", #"{"order":"oldest"}"#).parameters
             #expect(try JSONValue(json: page)["unreadable"]?.asInteger == Int64(lost))
 
-            func issuectl(_ arguments: String..., errors: Bool = false) throws -> String {
-                let name = "issuectl-\(arguments[0])"
-                let process = try ChildProcess(
-                    try TestBinaries.path(of: "issuectl"), arguments + ["--socket", daemon.socket], in: daemon.folder,
-                    name: name)
-                #expect(try process.end() == .exit(0))
-                return errors ? daemon.folder.text(of: "\(name).err") : process.output
-            }
             let query = "SELECT count(*) FROM records"
             let warning = "\(lost) records left out because their blocks are damaged"
             #expect(
-                try issuectl("sql", "\(query); \(query)", errors: true).components(separatedBy: warning).count == 3)
-            let purge = try issuectl("purge", "--text", "Record", "--yes")
+                try daemon.issuectl(["sql", "\(query); \(query)"]).errors.components(separatedBy: warning).count == 3)
+            let purge = try daemon.issuectl(["purge", "--text", "Record", "--yes"]).output
             #expect(purge.contains("\(lost) records in damaged blocks, which may match"))
             #expect(purge.contains("commands and units of senders that have no readable records"))
         }

@@ -153,13 +153,4 @@ extension DaemonFixture {
         try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: "/proc/self")
         return path
     }
-
-    /// The processor time that the daemon has used, in hundredths of a second.
-    fileprivate var processorTicks: Int {
-        get throws {
-            let stat = String(decoding: try FileSystem.read("/proc/\(pid)/stat", limit: 4096), as: UTF8.self)
-            let fields = try #require(stat.split(separator: ")").last).split(separator: " ")
-            return (Int(fields[11]) ?? 0) + (Int(fields[12]) ?? 0)
-        }
-    }
 }

@@ -74,7 +74,7 @@ struct ExplainTests {
                 record("Login of bob@example.net failed, password=x9", severity: .critical), client)
             #expect(critical.groupID == group && critical.events == ["critical"])
             #expect(critical.notifiers.map(\.isNotified) == [true, false])
-            let end = IssueTimestamp(millisecondsSince1970: IssueTimestamp.now.millisecondsSince1970 + 3_600_000)
+            let end = IssueTimestamp.fromNow(.seconds(3600))
             let silence = IssueSilence(apps: ["shop"], until: end, reason: "test")
             let added = try client.call(
                 .addSilence, AddSilenceMessage(silence: silence), returning: AddSilenceMessage.self)

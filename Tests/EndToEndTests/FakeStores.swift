@@ -3,26 +3,21 @@ import IssueTestSupport
 
 /// A running `fake_stores.py`: Elasticsearch's `_bulk` and an OTLP receiver, which use third-party parsers.
 final class FakeStores {
-    private let folder: ScratchFolder
-    private let process: ChildProcess
+    private let server: PythonServer
 
     init(python: String) async throws {
-        let folder = try ScratchFolder(named: "stores")
-        self.folder = folder
-        let script = "\(TestBinaries.repository)Tests/EndToEndTests/fake_stores.py"
-        process = try ChildProcess(python, [script, folder.path], in: folder, name: "stores")
-        try await eventually("the server listens") { !folder.text(of: "port").isEmpty }
+        server = try await PythonServer("fake_stores", python: python)
     }
 
-    var port: String { folder.text(of: "port") }
+    var port: String { server.port }
 
     /// Replaces the usual replies with these, each used once.
     func plan(_ steps: String) throws {
-        try folder.write(steps, to: "plan.json")
+        try server.folder.write(steps, to: "plan.json")
     }
 
     var state: JSONValue {
-        get throws { try JSONValue(json: folder.text(of: "state.json")) }
+        get throws { try JSONValue(json: server.folder.text(of: "state.json")) }
     }
 
     /// The errors that the server has found in requests.

@@ -7,12 +7,6 @@ import Testing
 
 @Suite("Issue states", .daemonLog)
 struct GroupStateTests {
-    private static func lines(_ text: String, of daemon: DaemonFixture) -> Int {
-        daemon.log.split(separator: text, omittingEmptySubsequences: false).count - 1
-    }
-
-    private static let back = "Issue regressed"
-
     @Test("The next record reopens a resolved issue, and the regression is announced once despite kills")
     func regression() async throws {
         try await DaemonFixture.with { daemon in
@@ -24,7 +18,7 @@ struct GroupStateTests {
             try daemon.start()
             #expect(try await browser.list(.init(groups: [id])).elements.map(\.state) == [.resolved])
             _ = try RawClient(path: daemon.socket).report("Broken", "Broken")
-            try await eventually("the regression is announced") { Self.lines(Self.back, of: daemon) == 1 }
+            try await eventually("the regression is announced") { daemon.log.ranges(of: "Issue regressed").count == 1 }
             try daemon.kill()
             try daemon.start()
             let client = try RawClient(path: daemon.socket)
@@ -36,7 +30,7 @@ struct GroupStateTests {
             // A later announcement shows that the first one is not repeated.
             _ = try client.report("Another one")
             try await daemon.logs("Another one")
-            #expect(Self.lines(Self.back, of: daemon) == 1)
+            #expect(daemon.log.ranges(of: "Issue regressed").count == 1)
         }
     }
 
@@ -64,7 +58,7 @@ struct GroupStateTests {
             for record in heard { #expect(try second.awaitFates(of: record).map(\.outcome) == [.delivered]) }
             #expect(listener.compare(with: heard).isMet)
             #expect(try second.destination().ledger.withheld == 3)
-            #expect(Self.lines("Critical issue reported", of: daemon) == 0)
+            #expect(daemon.log.ranges(of: "Critical issue reported").count == 0)
             #expect(try daemon.file.ledgerFaults == [])
         }
     }
@@ -156,7 +150,7 @@ struct GroupStateTests {
             _ = try client.report("Broken")
             let browser = IssueBrowser(socket: daemon.socket)
             let id = try #require(try await browser.list().elements.first).id
-            let end = IssueTimestamp(millisecondsSince1970: IssueTimestamp.now.millisecondsSince1970 + 1500)
+            let end = IssueTimestamp.fromNow(.milliseconds(1500))
             let group = try await browser.mute(id, until: end)
             #expect(group.state == .muted)
             #expect(group.mutedUntil == end)

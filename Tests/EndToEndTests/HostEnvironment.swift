@@ -1,4 +1,11 @@
+import IssueProtocol
+import Issues
 import UnixIO
 
 var ownPID: Int32 { CurrentProcess.pid }
 var ownUserID: UInt32 { CurrentProcess.userID }
+
+extension IssueTimestamp {
+    /// Returns the time on the host's clock after this duration.
+    static func fromNow(_ time: Duration) -> IssueTimestamp { now.advanced(by: time) }
+}

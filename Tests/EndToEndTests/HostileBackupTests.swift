@@ -177,7 +177,7 @@ struct HostileBackupTests {
             filter.apps = ["private"]
             filter.text = "Zaphod"
             _ = try client.call(.purge, PurgeParameters(filter: filter), returning: PurgeReply.self)
-            let until = IssueTimestamp(millisecondsSince1970: Int64(Date().timeIntervalSince1970 * 1000) + 3_600_000)
+            let until = IssueTimestamp.fromNow(.seconds(3600))
             let added = try client.call(
                 .addSilence, AddSilenceMessage(silence: IssueSilence(apps: ["shop"], until: until, reason: "deploy")),
                 returning: AddSilenceMessage.self)

@@ -260,8 +260,7 @@ struct HostileConnectionsTests {
         for name in try FileManager.default.contentsOfDirectory(atPath: daemon.folder.path) {
             try FileManager.default.setAttributes(attributes, ofItemAtPath: daemon.folder[name])
         }
-        let setpriv = try #require(TestBinaries.tool("/usr/bin/setpriv", "/bin/setpriv"))
-        try daemon.launch(through: [setpriv, "--reuid", "\(uid)", "--regid", "\(uid)", "--clear-groups"])
+        try daemon.launch(through: try OtherUser.launcher(uid))
         try daemon.waitUntilReady()
     }
 
@@ -278,13 +277,10 @@ struct HostileConnectionsTests {
     /// Returns `false` if another process got the pid.
     private func reusesPid(accepted: String, uid: Int) async throws -> Bool {
         try await DaemonFixture.with { daemon in
-            let python = try #require(TestBinaries.tool("/usr/bin/python3", "/usr/local/bin/python3"))
-            let script = "\(TestBinaries.repository)Tests/EndToEndTests/pid_reuse.py"
             let folder = try ScratchFolder(named: "reuse")
             let process = try ChildProcess(
-                python, [script, daemon.socket, "\(daemon.pid)", accepted, "\(uid)", folder.path], in: folder,
-                name: "reuse")
-            #expect(try process.end() == .exit(0), "\(folder.text(of: "reuse.err"))")
+                script: "pid_reuse", [daemon.socket, "\(daemon.pid)", accepted, "\(uid)", folder.path], in: folder)
+            #expect(try process.end() == .exit(0), "\(process.errors)")
             let output = process.output.split(separator: " ", maxSplits: 1)
             if output.first == "taken\n" { return false }
             if output.first == "impossible" {
@@ -330,24 +326,13 @@ final class HostileSenders {
     ) async throws {
         let folder = try ScratchFolder(named: "hostile")
         self.folder = folder
-        let python = try #require(TestBinaries.tool("/usr/bin/python3", "/usr/local/bin/python3"))
-        let script = "\(TestBinaries.repository)Tests/EndToEndTests/hostile_senders.py"
         process = try ChildProcess(
-            python, [script, daemon.socket, kind.rawValue, "\(first)", "\(users)", "\(connections)", "\(bytes)"],
-            in: folder, name: "senders")
+            script: "hostile_senders",
+            [daemon.socket, kind.rawValue, "\(first)", "\(users)", "\(connections)", "\(bytes)"], in: folder)
         let process = process
         try await eventually("all are connected") {
-            try #require(process.isRunning, "\(folder.text(of: "senders.err"))")
+            try #require(process.isRunning, "\(process.errors)")
             return process.output.contains("ready")
         }
-    }
-}
-
-extension DaemonFixture {
-    /// Returns the number in a line of `/proc/PID/status`, in KiB.
-    func kilobytes(_ name: String) throws -> Int {
-        let status = String(decoding: try FileSystem.read("/proc/\(pid)/status", limit: 65_536), as: UTF8.self)
-        let line = try #require(status.split(separator: "\n").first { $0.hasPrefix("\(name):") })
-        return try #require(Int(line.split(whereSeparator: { $0 == " " || $0 == "\t" })[1]))
     }
 }

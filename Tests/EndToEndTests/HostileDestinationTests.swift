@@ -8,24 +8,17 @@ import Testing
 struct HostileDestinationTests {
     /// A running `hostile_destination.py`.
     private final class Destination {
-        private let folder: ScratchFolder
-        private let process: ChildProcess
+        private let server: PythonServer
 
         init(_ mode: String) async throws {
-            let folder = try ScratchFolder(named: "hostile-destination")
-            self.folder = folder
-            try folder.write(mode, to: "mode")
-            let python = try #require(TestBinaries.tool("/usr/bin/python3", "/usr/local/bin/python3"))
-            let script = "\(TestBinaries.repository)Tests/EndToEndTests/hostile_destination.py"
-            process = try ChildProcess(python, [script, folder.path], in: folder, name: "destination")
-            try await eventually("the server listens") { !folder.text(of: "port").isEmpty }
+            server = try await PythonServer("hostile_destination", files: ["mode": mode])
         }
 
-        var port: String { folder.text(of: "port") }
+        var port: String { server.port }
 
         /// Whether the server has repeated the credential in each form.
         var hasSentAll: Bool {
-            let numbers = folder.text(of: "count").split(separator: " ").compactMap { Int($0) }
+            let numbers = server.folder.text(of: "count").split(separator: " ").compactMap { Int($0) }
             return numbers.count == 2 && numbers[0] >= numbers[1]
         }
     }

@@ -40,9 +40,9 @@ struct HostileQueriesTests {
             _ = try OtherUser.client(user, of: daemon).report("Of \(user)")
         }
         #expect(try daemon.terminate() == .exit(0))
-        let python = try #require(TestBinaries.tool("/usr/bin/python3", "/usr/local/bin/python3"))
         let filling = try ChildProcess(
-            python, ["-c", Self.filling, daemon.database, "\(series)"], in: daemon.folder, name: "filling")
+            [try TestBinaries.python3, "-c", Self.filling, daemon.database, "\(series)"], in: daemon.folder,
+            name: "filling")
         #expect(try filling.end() == .exit(0))
         try daemon.start()
     }

@@ -40,10 +40,8 @@ private final class FalseDaemon {
         as user: UInt32 = user, _ program: String, _ arguments: [String], in folder: ScratchFolder, name: String,
         environment: [String: String] = [:]
     ) throws -> ChildProcess {
-        let setpriv = try #require(TestBinaries.tool("/usr/bin/setpriv", "/bin/setpriv"))
-        return try ChildProcess(
-            setpriv, ["--reuid", "\(user)", "--regid", "\(user)", "--clear-groups", program] + arguments, in: folder,
-            name: name, environment: environment)
+        try ChildProcess(
+            try OtherUser.launcher(user) + [program] + arguments, in: folder, name: name, environment: environment)
     }
 
     /// Makes a copy of a program that every user can run, optionally with setuid, and returns its path.

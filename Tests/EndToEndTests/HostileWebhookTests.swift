@@ -14,16 +14,10 @@ struct HostileWebhookTests {
 
     @Test("Webhooks that reply slowly, endlessly or with nonsense neither delay other notifiers nor use much memory")
     func everyKind() async throws {
-        let folder = try ScratchFolder(named: "hostile-webhook")
-        let python = try #require(TestBinaries.tool("/usr/bin/python3", "/usr/local/bin/python3"))
-        let script = "\(TestBinaries.repository)Tests/EndToEndTests/hostile_webhook.py"
-        let server = try ChildProcess(python, [script, folder.path], in: folder, name: "webhook")
-        defer { withExtendedLifetime(server) {} }
-        try await eventually("the server listens") { !folder.text(of: "port").isEmpty }
-        let port = folder.text(of: "port")
+        let server = try await PythonServer("hostile_webhook")
         let receiver = try WebhookReceiver()
         let hostile = Self.paths.map {
-            "[Notify \($0)]\nURL=http://127.0.0.1:\(port)/\($0)\nDelay=50ms\nRequestTimeout=2s\n"
+            "[Notify \($0)]\nURL=http://127.0.0.1:\(server.port)/\($0)\nDelay=50ms\nRequestTimeout=2s\n"
         }
         let configuration = hostile.joined() + "[Notify oncall]\nURL=\(receiver.url)\nDelay=50ms\n"
         try await DaemonFixture.with(DaemonConfiguration(configuration)) { daemon in
@@ -33,7 +27,7 @@ struct HostileWebhookTests {
             let stored = ContinuousClock.now
             try await eventually("the message arrives") { receiver.requests.count == 1 }
             #expect(stored.duration(to: receiver.requests[0].at) < .seconds(5))
-            func requests() -> [String] { folder.text(of: "requests").split(separator: "\n").map(String.init) }
+            func requests() -> [String] { server.folder.text(of: "requests").split(separator: "\n").map(String.init) }
             try await eventually("each webhook got a request, and the silent one got two") {
                 Set(requests()).count == Self.paths.count && requests().count { $0 == "/silent" } > 1
             }

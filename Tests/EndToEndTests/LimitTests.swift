@@ -92,11 +92,7 @@ struct LimitTests {
             let id = try #require(try ReportReply(json: reply.parameters).receipts.first?.storedID)
             let details = try client.call("org.issued.Collector.Show", #"{"id":"\#(id)"}"#)
             #expect(String(decoding: details.parameters, as: UTF8.self).contains(metadata))
-            let process = try ChildProcess(
-                try TestBinaries.path(of: "issuectl"), ["show", "\(id)", "--json", "--socket", daemon.socket],
-                in: daemon.folder, name: "issuectl")
-            #expect(try process.end() == .exit(0))
-            #expect(process.output.contains("bottom"))
+            #expect(try daemon.issuectl(["show", id, "--json"]).output.contains("bottom"))
             try await eventually("the record is forwarded") {
                 listener.accepted.contains { $0.text.contains("bottom") }
             }

@@ -7,19 +7,6 @@ import UnixIO
 
 @Suite("Backup, repair and purge", .daemonLog)
 struct MaintenanceTests {
-    /// Runs `issuectl` against a daemon, and returns what `issuectl` prints.
-    private func issuectl(
-        _ arguments: [String], _ daemon: DaemonFixture, ends end: ChildProcess.End = .exit(0),
-        sourceLocation: Testing.SourceLocation = #_sourceLocation
-    ) throws -> String {
-        let name = "issuectl-\(UUID().uuidString)"
-        let process = try ChildProcess(
-            try TestBinaries.path(of: "issuectl"), [arguments[0], "--socket", daemon.socket] + arguments.dropFirst(),
-            in: daemon.folder, name: name)
-        #expect(try process.end() == end, sourceLocation: sourceLocation)
-        return process.output
-    }
-
     @Test("A backup can be made under load; after a restore, no id is used twice, and repair recovers later records")
     func backupAndRestore() async throws {
         try await DaemonFixture.with { daemon in
@@ -33,9 +20,9 @@ struct MaintenanceTests {
             try await eventually("reports are stored") { load.receipts.count > 5 }
             let before = load.receipts
             let copy = daemon.folder["copy.db"]
-            #expect(try issuectl(["backup", copy], daemon).hasPrefix("\(copy): "))
+            #expect(try daemon.issuectl(["backup", copy]).output.hasPrefix("\(copy): "))
             // A backup never overwrites an existing file.
-            _ = try issuectl(["backup", copy], daemon, ends: .exit(1))
+            try daemon.issuectl(["backup", copy], ends: .exit(1))
             let meanwhile = load.receipts.count
             try await eventually("reports are still stored") { load.receipts.count > meanwhile }
             let late = try RawClient(path: daemon.socket).report("after the copy")[0]
@@ -67,7 +54,7 @@ struct MaintenanceTests {
             }
             let missing = receipts.keys.filter { ids[$0] == nil }
             #expect(missing.contains("after the copy"))
-            let reply = try JSONValue(json: try issuectl(["repair", "--json"], daemon))
+            let reply = try JSONValue(json: try daemon.issuectl(["repair", "--json"]).output)
             #expect(reply["recovered"] == .integer(Int64(missing.count)))
             #expect(reply["earlier"] == .integer(Int64(restored.count)))
             let messages = try RawClient(path: daemon.socket).allRecords().map(\.record.message)
@@ -91,7 +78,8 @@ struct MaintenanceTests {
             try file.close()
             try daemon.start()
             let copy = daemon.folder["copy.db"]
-            #expect(try issuectl(["backup", copy], daemon, ends: .exit(1)).hasPrefix("\(copy): "))
+            #expect(try daemon.issuectl(["backup", copy], ends: .exit(1)).output.hasPrefix("\(copy): "))
+            #expect(try DatabaseFile(copy).rows("SELECT count(*) FROM blocks", columns: 1) == [["1"]])
             try await daemon.logs("id=job.backup-damaged")
         }
     }
@@ -105,12 +93,13 @@ struct MaintenanceTests {
             let gone = try client.report("Zaphod was here", app: "private")
             let kept = try client.report("Nothing to see", app: "shop")
             for id in gone + kept { #expect(try client.awaitFates(of: id).map(\.outcome) == [.delivered]) }
-            #expect(try issuectl(["purge", "--app", "private", "--dry-run"], daemon) == "1 record would be erased.\n")
-            _ = try issuectl(["purge", "--app", "private"], daemon, ends: .exit(64))
+            #expect(
+                try daemon.issuectl(["purge", "--app", "private", "--dry-run"]).output == "1 record would be erased.\n")
+            try daemon.issuectl(["purge", "--app", "private"], ends: .exit(64))
             #expect(try client.show(gone[0]).record?.id == gone[0])
 
-            _ = try issuectl(["backup"], daemon)
-            let output = try issuectl(["purge", "--app", "private", "--yes"], daemon)
+            try daemon.issuectl(["backup"])
+            let output = try daemon.issuectl(["purge", "--app", "private", "--yes"]).output
             #expect(output.hasPrefix("1 record was erased.\n"))
             #expect(output.contains("backup") && output.contains("1 of the erased records at the destination"))
             #expect(throws: (any Error).self) { try client.show(gone[0]) }
@@ -118,7 +107,8 @@ struct MaintenanceTests {
             #expect(try client.groups().map(\.app) == ["shop"])
             try await eventually("the status has the records") { try client.status().received == 1 }
             #expect(try client.destination().ledger.balances)
-            #expect(try issuectl(["purge", "--since", "1h", "--yes"], daemon).hasPrefix("1 record was erased.\n"))
+            #expect(
+                try daemon.issuectl(["purge", "--since", "1h", "--yes"]).output.hasPrefix("1 record was erased.\n"))
             let next = try client.report("The next", app: "shop")[0]
             #expect(!(gone + kept).contains(next))
             try daemon.restart()
@@ -202,7 +192,7 @@ struct MaintenanceTests {
             try daemon.start()
             let client = try RawClient(path: daemon.socket)
             _ = try client.report("After")
-            let output = try issuectl(["repair"], daemon)
+            let output = try daemon.issuectl(["repair"]).output
             #expect(
                 output.hasPrefix("2,000 records recovered") || output.hasPrefix("2000 records recovered"), "\(output)")
             let found = try client.allRecords()
@@ -237,7 +227,7 @@ struct MaintenanceTests {
             let client = try RawClient(path: daemon.socket)
             _ = try client.report("After")
             #expect(try client.status().store.faults.count == 1)
-            let output = try issuectl(["repair"], daemon)
+            let output = try daemon.issuectl(["repair"]).output
             #expect(
                 output.hasPrefix("2,000 records recovered") || output.hasPrefix("2000 records recovered"), "\(output)")
             #expect(!output.contains("unreadable"), "\(output)")
@@ -266,7 +256,7 @@ struct MaintenanceTests {
             }
             let before = try names()
             #expect(before.count == 1)
-            let output = try issuectl(["repair"], daemon, ends: .exit(1))
+            let output = try daemon.issuectl(["repair"], ends: .exit(1)).output
             #expect(output.hasPrefix("Nothing could be read from these; they are unchanged"), "\(output)")
             #expect(try names() == before)
             #expect(try RawClient(path: daemon.socket).status().store.faults.count == 1)
@@ -286,10 +276,10 @@ struct MaintenanceTests {
             try FileManager.default.moveItem(atPath: daemon.database, toPath: daemon.folder["state/\(name)"])
             try daemon.start()
 
-            #expect(try issuectl(["repair", "--list"], daemon) == "\(name)\n")
-            _ = try issuectl(["repair", "nonsense"], daemon, ends: .exit(1))
-            #expect(try issuectl(["repair"], daemon) == "2 records recovered, from:\n  \(name)\n")
-            #expect(try issuectl(["repair"], daemon) == "No database was moved aside.\n")
+            #expect(try daemon.issuectl(["repair", "--list"]).output == "\(name)\n")
+            try daemon.issuectl(["repair", "nonsense"], ends: .exit(1))
+            #expect(try daemon.issuectl(["repair"]).output == "2 records recovered, from:\n  \(name)\n")
+            #expect(try daemon.issuectl(["repair"]).output == "No database was moved aside.\n")
             let again = try RawClient(path: daemon.socket)
             let found = try again.allRecords()
             #expect(found.map(\.record.message) == ["Two", "One"])
@@ -303,7 +293,7 @@ struct MaintenanceTests {
             #expect(!left.contains { $0.hasSuffix("-shm") && !$0.hasPrefix("issues.db-") })
             try FileManager.default.copyItem(atPath: done, toPath: daemon.folder["state/\(name)"])
             #expect(
-                try issuectl(["repair"], daemon)
+                try daemon.issuectl(["repair"]).output
                     == "0 records recovered, 2 already stored, from:\n  \(name)\n")
             for file in [done, done + "-2"] { #expect(FileManager.default.fileExists(atPath: file)) }
             #expect(try daemon.file.ledgerFaults == [])

@@ -10,13 +10,13 @@ struct ManyClientsTests {
         try CurrentProcess.raiseOpenFileLimit()
         try await DaemonFixture.with { daemon in
             _ = try RawClient(path: daemon.socket).report("Before")
-            let before = try kilobytes(daemon)
+            let before = try daemon.kilobytes("VmRSS")
             let clients = try (0..<1024).map { _ in try RawClient(path: daemon.socket) }
             let text = String(repeating: "x", count: 2000)
             for client in clients { try client.begin(.report, ReportParameters(records: [IssueRecord(message: text)])) }
             for client in clients { #expect(try client.answer(of: ReportReply.self).receipts.count == 1) }
             #expect(try clients[7].status().connections == 1024)
-            #expect(try kilobytes(daemon) - before < 16 << 10)
+            #expect(try daemon.kilobytes("VmRSS") - before < 16 << 10)
         }
     }
 
@@ -69,7 +69,7 @@ struct ManyClientsTests {
                 return try client.answer(of: ReportReply.self).receipts.count
             }
             #expect(try senders.results() == [Int](repeating: 2, count: 16))
-            #expect(try kilobytes(daemon, "VmHWM") < 64 << 10)
+            #expect(try daemon.kilobytes("VmHWM") < 64 << 10)
         }
     }
 
@@ -101,18 +101,12 @@ struct ManyClientsTests {
                 until: { $0 > last ? $0 : nil })
             { last = count }
             #expect(last > 0 && last < calls)
-            #expect(try kilobytes(daemon) < 64 << 10)
+            #expect(try daemon.kilobytes("VmRSS") < 64 << 10)
             let other = try RawClient(path: daemon.socket)
             try other.begin(.status, JSONValue.object([]))
             #expect(try other.reply().error == nil)
             for _ in 0..<calls { #expect(try client.reply().error == nil) }
             #expect(try senders.results() == [calls])
         }
-    }
-
-    private func kilobytes(_ daemon: DaemonFixture, _ name: String = "VmRSS") throws -> Int {
-        let status = String(decoding: try FileSystem.read("/proc/\(daemon.pid)/status", limit: 65_536), as: UTF8.self)
-        let line = try #require(status.split(separator: "\n").first { $0.hasPrefix("\(name):") })
-        return try #require(Int(line.split(whereSeparator: { $0 == " " || $0 == "\t" })[1]))
     }
 }

@@ -4,11 +4,9 @@ import Testing
 
 @Suite("The socket for metrics", .daemonLog)
 struct MetricsSocketTests {
-    private static let activator = TestBinaries.tool("/usr/bin/systemd-socket-activate", "/bin/systemd-socket-activate")
 
     /// Calls a method of `io.systemd.Metrics` and returns all replies.
-    private func replies(_ method: MetricsMethod, at socket: String) throws -> [JSONValue] {
-        let client = try RawClient(path: socket)
+    private func replies(_ method: MetricsMethod, to client: RawClient) throws -> [JSONValue] {
         try client.send(VarlinkCall(method: method.fullName, more: true).message)
         var replies: [JSONValue] = []
         while true {
@@ -21,9 +19,9 @@ struct MetricsSocketTests {
 
     @Test(
         "Of two inherited sockets, the one named issued-metrics serves the metrics and the other one serves reports",
-        .enabled(if: activator != nil, "there is no systemd-socket-activate"))
+        .enabled(if: TestBinaries.socketActivator != nil, "there is no systemd-socket-activate"))
     func secondSocket() async throws {
-        let activator = try #require(Self.activator)
+        let activator = try #require(TestBinaries.socketActivator)
         try await DaemonFixture.with(starts: false) { daemon in
             let (main, metrics) = (daemon.folder["activated.sock"], daemon.folder["org.issued.Collector"])
             // In this order, the daemon must tell the sockets apart by their names.
@@ -36,16 +34,16 @@ struct MetricsSocketTests {
             try daemon.waitUntilReady()
             #expect(try RawClient(path: main).report("The first of all").count == 1)
 
-            let values = try replies(.list, at: metrics)
+            let values = try replies(.list, to: RawClient(path: metrics))
             func value(_ name: String) -> Int64? {
                 values.first { $0["name"]?.asString == "org.issued.Collector.\(name)" }?["value"]?.asInteger
             }
             #expect(value("RecordsReceived") == 1 && value("StoreRecords") == 1)
             #expect(value("HealthStatus") == 0)
-            let families = try replies(.describe, at: metrics)
+            let families = try replies(.describe, to: RawClient(path: metrics))
             #expect(families.count == MetricFamily.all.count)
             // The main socket has the same interface, so that varlinkctl finds it there, too.
-            #expect(try replies(.list, at: main).count == values.count)
+            #expect(try replies(.list, to: RawClient(path: main)).count == values.count)
             #expect(try daemon.terminate() == .exit(0))
         }
     }
@@ -70,13 +68,7 @@ struct MetricsSocketTests {
         try await DaemonFixture.with { daemon in
             _ = try RawClient(path: daemon.socket).report("Hidden from others")
             let client = try OtherUser.client(4242, of: daemon)
-            try client.send(VarlinkCall(method: MetricsMethod.list.fullName, more: true).message)
-            var names: [String] = []
-            while true {
-                let reply = try client.reply()
-                names.append(try JSONValue(json: reply.parameters)["name"]?.asString ?? "")
-                guard reply.continues else { break }
-            }
+            let names = try replies(.list, to: client).map { $0["name"]?.asString ?? "" }
             #expect(names == ["Up", "BuildInfo", "StartTimeSeconds"].map { "org.issued.Collector.\($0)" })
         }
     }

@@ -159,7 +159,7 @@ struct NotificationTests {
             try daemon.start()
             client = try RawClient(path: daemon.socket)
             try report(500)
-            let until = IssueTimestamp(millisecondsSince1970: Int64(Date().timeIntervalSince1970 * 1000) + 3_600_000)
+            let until = IssueTimestamp.fromNow(.seconds(3600))
             let added = try client.call(
                 .addSilence, AddSilenceMessage(silence: IssueSilence(apps: ["shop"], until: until, reason: "deploy")),
                 returning: AddSilenceMessage.self)
@@ -237,7 +237,7 @@ struct NotificationTests {
         let receiver = try WebhookReceiver()
         try await DaemonFixture.with(configuration(receiver, "Severity=error")) { daemon in
             let client = try RawClient(path: daemon.socket)
-            let until = IssueTimestamp(millisecondsSince1970: Int64(Date().timeIntervalSince1970 * 1000) + 3_600_000)
+            let until = IssueTimestamp.fromNow(.seconds(3600))
             let added = try client.call(
                 .addSilence, AddSilenceMessage(silence: IssueSilence(apps: ["shop"], until: until, reason: "deploy")),
                 returning: AddSilenceMessage.self)
@@ -275,7 +275,7 @@ struct NotificationTests {
     func wrongSilences() async throws {
         try await DaemonFixture.with(DaemonConfiguration("")) { daemon in
             let client = try RawClient(path: daemon.socket)
-            let until = IssueTimestamp(millisecondsSince1970: Int64(Date().timeIntervalSince1970 * 1000) + 3_600_000)
+            let until = IssueTimestamp.fromNow(.seconds(3600))
             for silence in [
                 IssueSilence(apps: ["s*p"], until: until, reason: "deploy"),
                 IssueSilence(groups: ["g1"], until: until, reason: "deploy"),

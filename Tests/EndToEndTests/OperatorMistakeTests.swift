@@ -8,8 +8,6 @@ import UnixIO
 
 @Suite("An operator's mistakes", .daemonLog)
 struct OperatorMistakeTests {
-    private static let activator = TestBinaries.tool("/usr/bin/systemd-socket-activate", "/bin/systemd-socket-activate")
-    private static let setpriv = TestBinaries.tool("/usr/bin/setpriv", "/bin/setpriv")
 
     private func faults(of daemon: DaemonFixture) throws -> [String] {
         try RawClient(path: daemon.socket).status().store.faults
@@ -176,15 +174,14 @@ struct OperatorMistakeTests {
 
     @Test(
         "With a drop-in that the daemon's user can't read, the daemon starts and reports a fault",
-        .enabled(if: OtherUser.obstacle == nil && setpriv != nil))
+        .enabled(if: OtherUser.obstacle == nil, "\(OtherUser.obstacle ?? "")"))
     func unreadableDropIn() async throws {
-        let user = ["--reuid", "4242", "--regid", "4242", "--clear-groups"]
         try await DaemonFixture.with("[Store]\nMaxAge=7d", starts: false) { daemon in
             try FileSystem.setOwner(4242, group: 4242, of: daemon.folder.path)
             try FileSystem.setMode(0o644, of: daemon.configurationFile)
             try FileSystem.makeFolders("\(daemon.configurationFile).d")
             try daemon.folder.write("[Log]\nLevel=debug\n", to: "issued.conf.d/10-secret.conf", mode: 0o600)
-            try daemon.launch(through: [try #require(Self.setpriv)] + user)
+            try daemon.launch(through: try OtherUser.launcher(4242))
             // The daemon's user can't use the fixture's notification socket.
             try await eventually("the daemon accepts connections") { (try? RawClient(path: daemon.socket)) != nil }
             let client = try RawClient(path: daemon.socket)
@@ -199,11 +196,22 @@ struct OperatorMistakeTests {
 
     @Test(
         "While the state directory is unusable, a report to an inherited socket is answered with Busy within 2 s",
-        .enabled(if: activator != nil, "there is no systemd-socket-activate"),
-        arguments: ["a file", "of a stranger", "a folder instead of the database"])
+        .enabled(if: TestBinaries.socketActivator != nil, "there is no systemd-socket-activate"),
+        arguments: ["a file", "a folder instead of the database"])
     func noStateDirectory(mistake: String) async throws {
-        guard mistake != "of a stranger" || getuid() == 0 else { return }
-        let activator = try #require(Self.activator)
+        try await expectBusy(mistake)
+    }
+
+    @Test(
+        "While the state directory belongs to another user, a report to an inherited socket is answered with Busy",
+        .enabled(if: TestBinaries.socketActivator != nil, "there is no systemd-socket-activate"),
+        .enabled(if: getuid() == 0, "only root can give a directory to another user"))
+    func foreignStateDirectory() async throws {
+        try await expectBusy("of a stranger")
+    }
+
+    private func expectBusy(_ mistake: String) async throws {
+        let activator = try #require(TestBinaries.socketActivator)
         try await DaemonFixture.with(starts: false) { daemon in
             let state = daemon.folder["state"]
             switch mistake {
@@ -251,9 +259,9 @@ struct OperatorMistakeTests {
 
     @Test(
         "An invalid command line ends the daemon and closes connections that wait at an inherited socket",
-        .enabled(if: activator != nil, "there is no systemd-socket-activate"))
+        .enabled(if: TestBinaries.socketActivator != nil, "there is no systemd-socket-activate"))
     func wrongCommandLine() async throws {
-        let activator = try #require(Self.activator)
+        let activator = try #require(TestBinaries.socketActivator)
         try await DaemonFixture.with(starts: false) { daemon in
             let socket = daemon.folder["activated.sock"]
             try daemon.launch(through: [activator, "--listen", socket], arguments: ["--confg", "x"])
@@ -309,16 +317,15 @@ struct OperatorMistakeTests {
     // MARK: Credentials and the check
 
     @Test(
-        "The daemon's memory is protected before it reads its files", .enabled(if: setpriv != nil && getuid() == 0))
+        "The daemon's memory is protected before it reads its files",
+        .enabled(if: OtherUser.obstacle == nil, "\(OtherUser.obstacle ?? "")"))
     func notDumpable() async throws {
         try await DaemonFixture.with(starts: false) { daemon in
             // The daemon waits for the configuration, before it has read any credential.
             let pipe = daemon.folder["pipe"]
             try Process.run(URL(filePath: "/usr/bin/mkfifo"), arguments: ["-m", "0644", pipe]).waitUntilExit()
             try FileSystem.setOwner(4242, group: 4242, of: daemon.folder.path)
-            try daemon.launch(
-                through: [try #require(Self.setpriv), "--reuid", "4242", "--regid", "4242", "--clear-groups"],
-                arguments: ["--config", pipe])
+            try daemon.launch(through: try OtherUser.launcher(4242), arguments: ["--config", pipe])
             let process = "/proc/\(daemon.pid)"
             try await eventually("the daemon runs, and is protected from its own user") {
                 let command = try String(contentsOfFile: "\(process)/cmdline", encoding: .utf8)

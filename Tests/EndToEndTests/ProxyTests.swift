@@ -7,19 +7,14 @@ import Testing
 struct ProxyTests {
     /// A running `proxy.py`.
     private final class Proxy {
-        let folder: ScratchFolder
-        private let process: ChildProcess
+        private let server: PythonServer
 
-        init(python: String) async throws {
-            let folder = try ScratchFolder(named: "proxy")
-            self.folder = folder
-            let script = "\(TestBinaries.repository)Tests/EndToEndTests/proxy.py"
-            process = try ChildProcess(
-                python, [script, folder.path], in: folder, name: "proxy", environment: ["PATH": "/usr/bin:/bin"])
-            try await eventually("the proxy listens") { !folder.text(of: "port").isEmpty }
+        init() async throws {
+            server = try await PythonServer("proxy")
         }
 
-        var url: String { "http://127.0.0.1:\(folder.text(of: "port"))" }
+        var folder: ScratchFolder { server.folder }
+        var url: String { "http://127.0.0.1:\(server.port)" }
         var seen: [String] { folder.text(of: "seen").split(separator: "\n").map(String.init) }
     }
 
@@ -27,11 +22,10 @@ struct ProxyTests {
         tls: Bool, _ settings: (Proxy) -> String, environment: (Proxy) -> [String: String] = { _ in [:] },
         _ body: (FakeLogz, Proxy, DaemonFixture, RawClient, _ address: String) async throws -> Void
     ) async throws {
-        let python = try #require(TestBinaries.tool("/usr/bin/python3", "/usr/local/bin/python3"))
         let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
         defer { listener.stop() }
-        let front = tls ? try await TLSFront(python: python, before: listener.port) : nil
-        let proxy = try await Proxy(python: python)
+        let front = tls ? try await TLSFront(before: listener.port) : nil
+        let proxy = try await Proxy()
         let address = "127.0.0.1:\(front?.port ?? "\(listener.port)")"
         var configuration = DaemonConfiguration(
             """

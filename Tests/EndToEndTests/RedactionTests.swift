@@ -65,10 +65,7 @@ struct RedactionTests {
             try answer("DeadLetters", #"{"lines":true}"#)
             try add(daemon.database, to: &seen)
             try add(daemon.database + "-wal", to: &seen)
-            let backup = try ChildProcess(
-                try TestBinaries.path(of: "issuectl"), ["backup", "--socket", daemon.socket, copy], in: daemon.folder,
-                name: "backup")
-            #expect(try backup.end() == .exit(0))
+            try daemon.issuectl(["backup", copy])
             try add(copy, to: &seen)
             // The rejected lines are those of the dead letters.
             #expect(listener.accepted.count >= 2 * Self.texts.count)
@@ -112,10 +109,7 @@ struct RedactionTests {
             try FileManager.default.moveItem(
                 atPath: daemon.database, toPath: daemon.database + ".damaged-2026-11-23T12:00:00.000Z")
             try daemon.start()
-            let repair = try ChildProcess(
-                try TestBinaries.path(of: "issuectl"), ["repair", "--socket", daemon.socket], in: daemon.folder,
-                name: "repair")
-            #expect(try repair.end() == .exit(0))
+            try daemon.issuectl(["repair"])
             let client = try RawClient(path: daemon.socket)
             let before = try client.groups().map(\.id)
             #expect(before.count == 2)

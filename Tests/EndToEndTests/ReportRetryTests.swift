@@ -5,14 +5,6 @@ import Testing
 
 @Suite("issuectl report and a daemon that does not answer", .daemonLog)
 struct ReportRetryTests {
-    private static func control(
-        _ arguments: [String], _ daemon: DaemonFixture, name: String
-    ) throws -> ChildProcess {
-        try ChildProcess(
-            try TestBinaries.path(of: "issuectl"), arguments, in: daemon.folder, name: name,
-            environment: ["ISSUED_SOCKET": daemon.socket])
-    }
-
     private static func kept(_ daemon: DaemonFixture) -> [String] {
         let folder = daemon.folder[".local/state/issued/unsent/issuectl"]
         return ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).filter { $0.hasSuffix(".call") }
@@ -22,9 +14,8 @@ struct ReportRetryTests {
     func stopped() async throws {
         try await DaemonFixture.with { daemon in
             daemon.process?.signal(SIGSTOP)
-            let first = try Self.control(
-                ["report", "--timeout", "300ms", "--app", "cron", "backup failed"], daemon, name: "first")
-            #expect(try first.end() == .exit(75))
+            let first = try daemon.issuectl(
+                ["report", "--timeout", "300ms", "--app", "cron", "backup failed"], ends: .exit(75))
             let words = first.errors.split(whereSeparator: { " ,\n".contains($0) })
             let index = try #require(words.firstIndex(of: "--id"), "\(first.errors)")
             let key = String(words[index + 1])
@@ -33,9 +24,7 @@ struct ReportRetryTests {
             // The daemon now reads what the first command left in the socket's buffer.
             let root = try RawClient(path: daemon.socket)
             try await eventually("the first one is stored") { try root.allRecords().count == 1 }
-            let second = try Self.control(
-                ["report", "--id", key, "--app", "cron", "backup failed"], daemon, name: "second")
-            #expect(try second.end() == .exit(0))
+            let second = try daemon.issuectl(["report", "--id", key, "--app", "cron", "backup failed"])
             let records = try root.allRecords()
             #expect(records.map(\.id) == [second.output.trimmingCharacters(in: .newlines)])
             #expect(records.map(\.record.app?.name) == ["cron"])
@@ -46,16 +35,13 @@ struct ReportRetryTests {
     func keys() async throws {
         try await DaemonFixture.with { daemon in
             var outputs: Set<String> = []
-            for run in 1...3 {
-                let child = try Self.control(["report", "--id", "nightly 7", "failed"], daemon, name: "run-\(run)")
-                #expect(try child.end() == .exit(0))
-                outputs.insert(child.output)
+            for _ in 1...3 {
+                outputs.insert(try daemon.issuectl(["report", "--id", "nightly 7", "failed"]).output)
             }
             #expect(outputs.count == 1)
             let root = try RawClient(path: daemon.socket)
             #expect(try root.allRecords().count == 1)
-            #expect(
-                try Self.control(["report", "--id", "nightly 8", "failed"], daemon, name: "other").end() == .exit(0))
+            try daemon.issuectl(["report", "--id", "nightly 8", "failed"])
             #expect(try root.allRecords().count == 2)
         }
     }
@@ -64,16 +50,15 @@ struct ReportRetryTests {
     func spooledThoughTaken() async throws {
         try await DaemonFixture.with { daemon in
             daemon.process?.signal(SIGSTOP)
-            let first = try Self.control(
-                ["report", "--spool", "--timeout", "300ms", "backup failed"], daemon, name: "first")
-            #expect(try first.end() == .exit(0))
+            let first = try daemon.issuectl(
+                ["report", "--spool", "--timeout", "300ms", "backup failed"])
             #expect(first.output == "")
             #expect(first.errors.contains("saved the report in"))
             #expect(Self.kept(daemon).count == 1)
             daemon.process?.signal(SIGCONT)
             let root = try RawClient(path: daemon.socket)
             try await eventually("the first one is stored") { try root.allRecords().count == 1 }
-            #expect(try Self.control(["list"], daemon, name: "next").end() == .exit(0))
+            try daemon.issuectl(["list"])
             #expect(Self.kept(daemon) == [])
             #expect(try root.allRecords().map(\.record.message) == ["backup failed"])
         }
@@ -83,11 +68,10 @@ struct ReportRetryTests {
     func spooledAndPickedUp() async throws {
         try await DaemonFixture.with(starts: false) { daemon in
             for message in ["one", "two"] {
-                let child = try Self.control(["report", "--spool", message], daemon, name: message)
-                #expect(try child.end() == .exit(0), "\(child.errors)")
+                try daemon.issuectl(["report", "--spool", message])
             }
             #expect(Self.kept(daemon).count == 2)
-            let before = IssueTimestamp(millisecondsSince1970: Int64(Date().timeIntervalSince1970 * 1000))
+            let before = IssueTimestamp.fromNow(.zero)
             try daemon.start()
             let program = try ChildProcess(
                 try TestBinaries.path(of: "client-under-test"), ["return", "1", "program"], in: daemon.folder,
@@ -95,7 +79,7 @@ struct ReportRetryTests {
             #expect(try program.end() == .exit(0))
             let root = try RawClient(path: daemon.socket)
             // If a run ends too soon, the next one sends the rest.
-            #expect(try Self.control(["status"], daemon, name: "status").end() == .exit(0))
+            try daemon.issuectl(["status"])
             try await eventually("all are stored") { try root.allRecords().count == 3 }
             #expect(Self.kept(daemon) == [])
             let records = try root.allRecords()
@@ -116,7 +100,7 @@ struct ReportRetryTests {
             #expect(try absent.end(within: .seconds(8)) == .exit(69))
             daemon.process?.signal(SIGSTOP)
             let start = ContinuousClock.now
-            #expect(try Self.control(["report", "m"], daemon, name: "usual").end() == .exit(75))
+            try daemon.issuectl(["report", "m"], ends: .exit(75))
             #expect(ContinuousClock.now - start < .seconds(25))
             daemon.process?.signal(SIGCONT)
         }

@@ -5,18 +5,6 @@ import Testing
 
 @Suite("Reading the store with SQL", .daemonLog)
 struct SQLTests {
-    /// Runs `issuectl sql` and returns its output and error output.
-    private func sql(
-        _ arguments: [String], in daemon: DaemonFixture, program: String? = nil, ends end: ChildProcess.End = .exit(0),
-        sourceLocation: Testing.SourceLocation = #_sourceLocation
-    ) throws -> (output: String, errors: String) {
-        let name = "sql-\(UUID().uuidString)"
-        let process = try ChildProcess(
-            try program ?? TestBinaries.path(of: "issuectl"), ["sql"] + arguments, in: daemon.folder, name: name)
-        #expect(try process.end() == end, sourceLocation: sourceLocation)
-        return (process.output, daemon.folder.text(of: "\(name).err"))
-    }
-
     @Test("Queries like those in Storage.md have the same results in the running daemon's file and in a backup")
     func liveAndCopy() async throws {
         try await DaemonFixture.with { daemon in
@@ -57,23 +45,24 @@ struct SQLTests {
                 ),
             ]
             let copy = daemon.folder["copy.db"]
-            let backup = try ChildProcess(
-                try TestBinaries.path(of: "issuectl"), ["backup", "--socket", daemon.socket, copy], in: daemon.folder,
-                name: "backup")
-            #expect(try backup.end() == .exit(0))
+            try daemon.issuectl(["backup", copy])
             for question in questions {
-                #expect(try sql(["--database", daemon.database, question.sql], in: daemon).output == question.answer)
-                #expect(try sql(["--database", copy, question.sql], in: daemon).output == question.answer)
+                #expect(
+                    try daemon.issuectl(["sql", "--database", daemon.database, question.sql]).output == question.answer)
+                #expect(try daemon.issuectl(["sql", "--database", copy, question.sql]).output == question.answer)
             }
-            #expect(try sql(["--socket", daemon.socket, questions[0].sql], in: daemon).output == questions[0].answer)
+            #expect(
+                try daemon.issuectl(["sql", "--socket", daemon.socket, questions[0].sql]).output == questions[0].answer)
             // A copy is not changed, and the daemon stores and answers as before.
             _ = try client.report("One more", app: "shop")
             #expect(
-                try sql(["--json", "--database", daemon.database, "SELECT count(*) AS n FROM records"], in: daemon)
-                    .output
+                try daemon.issuectl([
+                    "sql", "--json", "--database", daemon.database, "SELECT count(*) AS n FROM records",
+                ])
+                .output
                     == "[{\"n\":4}]\n")
             #expect(
-                try sql(["--ndjson", "--database", copy, "SELECT count(*) AS n FROM records"], in: daemon).output
+                try daemon.issuectl(["sql", "--ndjson", "--database", copy, "SELECT count(*) AS n FROM records"]).output
                     == "{\"n\":3}\n")
             #expect(try client.allRecords().count == 4)
         }
@@ -84,7 +73,7 @@ struct SQLTests {
         try await DaemonFixture.with { daemon in
             _ = try RawClient(path: daemon.socket).report("before")
             try daemon.kill()
-            let said = try sql(["--database", daemon.database, "SELECT message FROM recent"], in: daemon)
+            let said = try daemon.issuectl(["sql", "--database", daemon.database, "SELECT message FROM recent"])
             #expect(said.output == "message\nbefore\n")
             try daemon.start()
             let client = try RawClient(path: daemon.socket)
@@ -100,12 +89,13 @@ struct SQLTests {
             let client = try RawClient(path: daemon.socket)
             _ = try client.report("kept")
             for statement in ["DELETE FROM blocks", "PRAGMA wal_checkpoint(TRUNCATE)", "ATTACH ':memory:' AS other"] {
-                let said = try sql(["--database", daemon.database, statement], in: daemon, ends: .exit(1))
+                let said = try daemon.issuectl(["sql", "--database", daemon.database, statement], ends: .exit(1))
                 #expect(said.output == "")
                 #expect(said.errors.hasPrefix("issuectl: the statement is not allowed: only SELECT, "))
             }
             #expect(try client.allRecords().count == 1)
-            let missing = try sql(["--database", daemon.folder["none.db"], "SELECT 1"], in: daemon, ends: .exit(1))
+            let missing = try daemon.issuectl(
+                ["sql", "--database", daemon.folder["none.db"], "SELECT 1"], ends: .exit(1))
             #expect(missing.errors == "issuectl: there is no database at \(daemon.folder["none.db"])\n")
         }
     }
@@ -115,9 +105,10 @@ struct SQLTests {
         try await DaemonFixture.with(starts: false) { daemon in
             let lonely = daemon.folder["issuectl"]
             try FileManager.default.copyItem(atPath: try TestBinaries.path(of: "issuectl"), toPath: lonely)
-            let said = try sql(["SELECT 1"], in: daemon, program: lonely, ends: .exit(69))
-            #expect(said.errors.hasPrefix("issuectl: the program issued-sql is missing (searched in "))
-            #expect(said.errors.hasSuffix("): install issued again\n"))
+            let process = try ChildProcess([lonely, "sql", "SELECT 1"], in: daemon.folder, name: "lonely")
+            #expect(try process.end() == .exit(69))
+            #expect(process.errors.hasPrefix("issuectl: the program issued-sql is missing (searched in "))
+            #expect(process.errors.hasSuffix("): install issued again\n"))
         }
     }
 
@@ -148,8 +139,6 @@ struct SQLTests {
 
     @Test("The Python example and the table records return the same records as a decoder written for the tests")
     func readers() async throws {
-        let python = try #require(
-            TestBinaries.tool("/usr/bin/python3", "/usr/local/bin/python3") ?? TestBinaries.python)
         try await DaemonFixture.with { daemon in
             try Self.reportVaried(to: daemon)
             let columns = [
@@ -160,7 +149,7 @@ struct SQLTests {
             let wanted = try daemon.file.rows(question, columns: columns.count)
             #expect(wanted.count == 1000)
             #expect(try daemon.file.rows("SELECT count(*) FROM blocks", columns: 1).first?.first != "1")
-            let answer = try sql(["--ndjson", "--database", daemon.database, question], in: daemon).output
+            let answer = try daemon.issuectl(["sql", "--ndjson", "--database", daemon.database, question]).output
             let found = try answer.split(separator: "\n").map { line in
                 try columns.map { column in try Self.text(of: column, in: line) }
             }
@@ -168,7 +157,7 @@ struct SQLTests {
 
             let example = "\(TestBinaries.repository)Examples/python/read_blocks.py"
             let process = try ChildProcess(
-                python, [example, daemon.database, "600"], in: daemon.folder, name: "python")
+                [try TestBinaries.python3, example, daemon.database, "600"], in: daemon.folder, name: "python")
             #expect(try process.end() == .exit(0), "\(daemon.folder.text(of: "python.err"))")
             let names = ["id", "count", "message", "metadata", "details"]
             let recent = try daemon.file.rows(

@@ -6,7 +6,6 @@ import UnixIO
 
 @Suite("The service manager", .daemonLog)
 struct ServiceManagerTests {
-    private static let activator = TestBinaries.tool("/usr/bin/systemd-socket-activate", "/bin/systemd-socket-activate")
 
     @Test("The service manager is notified when the daemon is ready, reloads or stops")
     func notifications() async throws {
@@ -65,9 +64,9 @@ struct ServiceManagerTests {
 
     @Test(
         "An inherited socket is served, and calls sent before the start are answered",
-        .enabled(if: activator != nil, "there is no systemd-socket-activate"))
+        .enabled(if: TestBinaries.socketActivator != nil, "there is no systemd-socket-activate"))
     func socketActivation() async throws {
-        let activator = try #require(Self.activator)
+        let activator = try #require(TestBinaries.socketActivator)
         try await DaemonFixture.with(starts: false) { daemon in
             let socket = daemon.folder["activated.sock"]
             try daemon.launch(
@@ -97,13 +96,10 @@ struct ServiceManagerTests {
     func restarts() async throws {
         let count = ProcessInfo.processInfo.environment["ISSUED_LONG_TESTS"] == nil ? 25 : 1000
         try await DaemonFixture.with(starts: false) { daemon in
-            let script = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "restarts.py").path
             let run = try ChildProcess(
-                "/usr/bin/python3",
-                [
-                    script, try TestBinaries.path(of: "issued"), daemon.configurationFile, daemon.socket, "\(count)",
-                    "4",
-                ], in: daemon.folder, name: "restarts")
+                script: "restarts",
+                [try TestBinaries.path(of: "issued"), daemon.configurationFile, daemon.socket, "\(count)", "4"],
+                in: daemon.folder)
             #expect(try run.end(within: .seconds(count * 2 + 30)) == .exit(0), "\(run.errors)")
             let result = try JSONDecoder().decode(Restarts.self, from: Data(run.output.utf8))
             #expect(result.records >= count)

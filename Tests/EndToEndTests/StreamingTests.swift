@@ -8,18 +8,14 @@ struct StreamingTests {
     private func with(
         ca: Bool = true, _ body: (DaemonFixture, ScratchFolder, RawClient) async throws -> Void
     ) async throws {
-        guard let python = TestBinaries.tool("/usr/bin/python3", "/usr/local/bin/python3") else { return }
-        let folder = try ScratchFolder(named: "stream")
-        let script = "\(TestBinaries.repository)Tests/EndToEndTests/stream_listener.py"
-        let listener = try ChildProcess(
-            python, [script, folder.path], in: folder, name: "stream", environment: ["PATH": "/usr/bin:/bin"])
-        try await eventually("the listener is ready") { !folder.text(of: "port").isEmpty }
+        let listener = try await PythonServer("stream_listener")
+        let folder = listener.folder
         let settings = """
             [Forward]
             BatchDelay=0
             CriticalDelay=0
             [LogzIO]
-            URL=https://127.0.0.1:\(folder.text(of: "port"))
+            URL=https://127.0.0.1:\(listener.port)
             Connection=streaming
             Credential=TOKENFILE
             \(ca ? "CAFile=\(folder["ca.pem"])" : "")

@@ -10,10 +10,9 @@ struct TLSFaultTests {
         environment: [String: String] = [:], forward: String = "",
         _ body: (FakeLogz, TLSFront, DaemonFixture, RawClient) async throws -> Void
     ) async throws {
-        let python = try #require(TestBinaries.tool("/usr/bin/python3", "/usr/local/bin/python3"))
         let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
         defer { listener.stop() }
-        let front = try await TLSFront(python: python, before: listener.port)
+        let front = try await TLSFront(before: listener.port)
         let settings = """
             [Forward]
             BatchDelay=0

@@ -3,30 +3,31 @@ import IssueTestSupport
 
 /// A running `tls_front.py`: TLS in front of a plain listener, optionally with a fault.
 final class TLSFront {
-    private let folder: ScratchFolder
-    private let process: ChildProcess
-    private let python: String
+    private let server: PythonServer
 
-    init(python: String, before port: UInt16) async throws {
-        let folder = try ScratchFolder(named: "tls")
-        self.folder = folder
-        self.python = python
-        let script = "\(TestBinaries.repository)Tests/EndToEndTests/tls_front.py"
-        process = try ChildProcess(
-            python, [script, folder.path, "\(port)"], in: folder, name: "tls", environment: ["PATH": "/usr/bin:/bin"])
-        try await eventually("the server listens") { !folder.text(of: "port").isEmpty }
+    init(before port: UInt16) async throws {
+        server = try await PythonServer("tls_front", "\(port)")
     }
 
-    var port: String { folder.text(of: "port") }
-    var caFile: String { folder["ca.pem"] }
+    var port: String { server.port }
+    var caFile: String { server.folder["ca.pem"] }
 
     /// Sets the fault of each connection from now on; empty for none.
     func set(_ fault: String) throws {
-        try folder.write(fault, to: "fault")
+        try server.folder.write(fault, to: "fault")
     }
 
     /// Whether the fault `tls_tickets` has begun.
-    var isFlooding: Bool { FileManager.default.fileExists(atPath: folder["flooding"]) }
+    var isFlooding: Bool { FileManager.default.fileExists(atPath: server.folder["flooding"]) }
+
+    /// Whether OpenSSL on this host can negotiate TLS 1.1, which the fault `tls_old` offers.
+    static var supportsOldVersion: Bool {
+        get async throws {
+            let front = try await TLSFront(before: 1)
+            try front.set("tls_old")
+            return try front.version() == "TLSv1.1"
+        }
+    }
 
     /// Returns the TLS version that is negotiated with a client that accepts any.
     func version() throws -> String {
@@ -40,7 +41,8 @@ final class TLSFront {
             own.minimum_version = TLSVersion.TLSv1
             print(own.wrap_socket(create_connection(("127.0.0.1", int(argv[1])))).version(), end="")
             """
-        let client = try ChildProcess(python, ["-c", lines, port], in: folder, name: "client")
+        let client = try ChildProcess(
+            [try TestBinaries.python3, "-c", lines, port], in: server.folder, name: "client")
         _ = try client.end(within: .seconds(20))
         return client.output
     }

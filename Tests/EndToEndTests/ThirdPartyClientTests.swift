@@ -37,9 +37,7 @@ struct ThirdPartyClientTests {
 
     @Test("The Python example, without any library, reports an issue and prints its id")
     func pythonExample() async throws {
-        guard let python = TestBinaries.tool("/usr/bin/python3", "/usr/local/bin/python3") ?? TestBinaries.python else {
-            throw Missing("python3")
-        }
+        let python = try TestBinaries.python3
         try await DaemonFixture.with { daemon in
             let example = "\(TestBinaries.repository)Examples/python/report.py"
             let ran = try run(python, [example, "Said from Python", "warning"], daemon)
@@ -54,9 +52,7 @@ struct ThirdPartyClientTests {
 
     @Test("Python's logging reports through the example's handler, also what was logged before the daemon ran")
     func pythonLogging() async throws {
-        guard let python = TestBinaries.tool("/usr/bin/python3", "/usr/local/bin/python3") ?? TestBinaries.python else {
-            throw Missing("python3")
-        }
+        let python = try TestBinaries.python3
         try await DaemonFixture.with(starts: false) { daemon in
             let script = daemon.folder["log.py"]
             try """
@@ -132,11 +128,6 @@ struct ThirdPartyClientTests {
             #expect(Set(ran.output.split(separator: "\n").map { String($0) }) == Set(records.map(\.id)))
             #expect(records.contains { $0.record.severity == .critical })
         }
-    }
-
-    private struct Missing: Error {
-        init(_ tool: String) { self.tool = tool }
-        let tool: String
     }
 }
 

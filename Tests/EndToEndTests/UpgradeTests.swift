@@ -133,11 +133,7 @@ struct UpgradeTests {
             try daemon.start()
             let client = try RawClient(path: daemon.socket)
             #expect(try client.status().store.faults.count == 1)
-            let repair = try ChildProcess(
-                try TestBinaries.path(of: "issuectl"), ["repair", "--socket", daemon.socket], in: daemon.folder,
-                name: "repair")
-            #expect(try repair.end() == .exit(0))
-            #expect(repair.output.hasPrefix("30 records recovered"))
+            #expect(try daemon.issuectl(["repair"]).output.hasPrefix("30 records recovered"))
             try expectAll(client, of: version)
             try expectStates(client, of: version)
             #expect(try client.status().store.faults == [])
@@ -182,10 +178,7 @@ struct UpgradeTests {
                 try FileManager.default.copyItem(atPath: "\(spill.path)/\(name)", toPath: "\(folder)/\(name)")
                 try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: "\(folder)/\(name)")
             }
-            let next = try ChildProcess(
-                try TestBinaries.path(of: "issuectl"), ["list"], in: daemon.folder, name: "next",
-                environment: ["ISSUED_SOCKET": daemon.socket])
-            #expect(try next.end() == .exit(0))
+            try daemon.issuectl(["list"])
             let client = try RawClient(path: daemon.socket)
             try await eventually("the call is stored") {
                 try client.allRecords().map(\.record.message) == ["Backup failed"]

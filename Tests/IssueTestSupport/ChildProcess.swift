@@ -50,6 +50,15 @@ package final class ChildProcess {
         }
     }
 
+    /// Starts a program that is given as the words of a command.
+    package convenience init(
+        _ command: [String], in folder: ScratchFolder, name: String, environment: [String: String] = [:],
+        stream: consuming FileDescriptor? = nil
+    ) throws {
+        try self.init(
+            command[0], Array(command.dropFirst()), in: folder, name: name, environment: environment, stream: stream)
+    }
+
     deinit {
         guard isRunning else { return }
         send(SIGKILL)

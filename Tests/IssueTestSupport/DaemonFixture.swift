@@ -56,7 +56,7 @@ package final class DaemonFixture {
     package static func withSmallDisk<Value>(
         _ size: String, _ configuration: DaemonConfiguration = DaemonConfiguration(),
         _ body: (DaemonFixture) async throws -> Value
-    ) async throws -> Value? {
+    ) async throws -> Value {
         try await with(configuration, starts: false) { daemon in
             guard CurrentProcess.userID == 0, let mount = TestBinaries.tool("/usr/bin/mount", "/bin/mount"),
                 let unmount = TestBinaries.tool("/usr/bin/umount", "/bin/umount")
@@ -134,6 +134,27 @@ package final class DaemonFixture {
             return found >= count ?? 1
         }
         if let count, found > count { throw Failure(description: "It has logged “\(text)” \(found) times.") }
+    }
+
+    /// Returns a number from a line of `/proc/PID/status`, in KiB.
+    package func kilobytes(_ name: String) throws -> Int {
+        let status = String(decoding: try FileSystem.read("/proc/\(pid)/status", limit: 65_536), as: UTF8.self)
+        let line = status.split(separator: "\n").first { $0.hasPrefix("\(name):") } ?? ""
+        guard let number = line.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap({ Int($0) }) else {
+            throw Failure(description: "/proc/\(pid)/status has no number \(name).")
+        }
+        return number
+    }
+
+    /// The processor time that the daemon has used, in hundredths of a second.
+    package var processorTicks: Int {
+        get throws {
+            let stat = String(decoding: try FileSystem.read("/proc/\(pid)/stat", limit: 4096), as: UTF8.self)
+            // The command, in parentheses, may contain spaces.
+            let fields = stat.split(separator: ")").last?.split(separator: " ").compactMap { Int($0) } ?? []
+            guard fields.count > 11 else { throw Failure(description: "/proc/\(pid)/stat is too short.") }
+            return fields[10] + fields[11]
+        }
     }
 
     // MARK: Configuration

@@ -46,6 +46,21 @@ package enum TestBinaries {
         return FileManager.default.isExecutableFile(atPath: chosen) ? chosen : nil
     }
 
+    /// The Python interpreter of the host, which every user can run.
+    package static var python3: String {
+        get throws {
+            guard let path = tool("/usr/bin/python3", "/usr/local/bin/python3") else {
+                throw Missing(name: "python3", folder: "/usr/bin")
+            }
+            return path
+        }
+    }
+
+    /// systemd's program that passes sockets to a daemon, or nil if it is not installed.
+    package static var socketActivator: String? {
+        tool("/usr/bin/systemd-socket-activate", "/bin/systemd-socket-activate")
+    }
+
     /// Returns the first of these that is an executable, or nil if none is.
     package static func tool(_ candidates: String...) -> String? {
         candidates.first { FileManager.default.isExecutableFile(atPath: $0) }

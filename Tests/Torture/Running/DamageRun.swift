@@ -21,7 +21,6 @@ package enum DamageRun {
             }
         }
         try await DaemonFixture.with { daemon in
-            guard CurrentProcess.userID != 0 || TestBinaries.tool("/usr/bin/setpriv") != nil else { return }
             table.add(try runUnreadableFolder(daemon), to: "Damage: folder that may not be read")
         }
         return table
@@ -67,8 +66,7 @@ package enum DamageRun {
         }
         try FileSystem.setMode(0, of: state)
         let before = daemon.log.count
-        let identity = ["--reuid", "\(uid)", "--regid", "\(uid)", "--clear-groups"]
-        try daemon.launch(through: isRoot ? ["/usr/bin/setpriv"] + identity : [])
+        try daemon.launch(through: isRoot ? try OtherUser.launcher(uid) : [])
         try daemon.waits(for: "READY=1")
         let records = [IssueRecord(message: "Early")]
         guard case .busy = try RawClient(path: daemon.socket).refusal(of: .report, ReportParameters(records: records))

@@ -1,0 +1,18 @@
+import Foundation
+import IssueTestSupport
+import Testing
+
+extension DaemonFixture {
+    /// Runs `issuectl` for this daemon, and expects how it ends.
+    @discardableResult
+    func issuectl(
+        _ arguments: [String], ends end: ChildProcess.End = .exit(0),
+        sourceLocation: Testing.SourceLocation = #_sourceLocation
+    ) throws -> ChildProcess {
+        let process = try ChildProcess(
+            [try TestBinaries.path(of: "issuectl")] + arguments, in: folder, name: "issuectl-\(UUID().uuidString)",
+            environment: ["ISSUED_SOCKET": socket])
+        #expect(try process.end() == end, "\(process.output)\(process.errors)", sourceLocation: sourceLocation)
+        return process
+    }
+}
