@@ -84,7 +84,7 @@ struct ClientRefusalTests {
 
     @Test(
         "Reports that do not fit on a small disk are stored once when there is space, even if their program has exited",
-        .enabled(if: DiskFullRun.obstacle == nil, "needs root and mount"))
+        .enabled(if: DaemonFixture.smallDiskObstacle == nil, "\(DaemonFixture.smallDiskObstacle ?? "")"))
     func fullDisk() async throws {
         let tools = try ScratchFolder(named: "client-refusal")
         let library = try FaultLibrary.build(in: tools)

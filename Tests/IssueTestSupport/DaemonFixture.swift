@@ -49,8 +49,19 @@ package final class DaemonFixture {
         try await DaemonTestGate.run { try await run(configuration, starts: starts, body) }
     }
 
-    /// Runs `body` with a daemon whose store is on a small disk of its own, and which is not started. Returns nil if no
-    /// disk can be mounted here.
+    /// The reason why no small disk can be mounted here, or nil.
+    package static let smallDiskObstacle: String? = {
+        do {
+            let folder = try ScratchFolder()
+            try mount("1m", at: folder.path, in: folder)
+            try unmount(folder.path, in: folder)
+            return nil
+        } catch {
+            return "a small disk can't be mounted: \(error)"
+        }
+    }()
+
+    /// Runs `body` with a daemon whose store is on a small disk of its own, and which is not started.
     ///
     /// - Parameter size: The size of the disk, as an option of mount(8).
     package static func withSmallDisk<Value>(
@@ -58,21 +69,25 @@ package final class DaemonFixture {
         _ body: (DaemonFixture) async throws -> Value
     ) async throws -> Value {
         try await with(configuration, starts: false) { daemon in
-            guard CurrentProcess.userID == 0, let mount = TestBinaries.tool("/usr/bin/mount", "/bin/mount"),
-                let unmount = TestBinaries.tool("/usr/bin/umount", "/bin/umount")
-            else { return nil }
             let state = daemon.folder["state"]
             try FileManager.default.createDirectory(atPath: state, withIntermediateDirectories: false)
-            let mounting = try ChildProcess(
-                mount, ["-t", "tmpfs", "-o", "size=\(size),mode=0700", "issued-test", state], in: daemon.folder,
-                name: "mount")
-            guard try mounting.end(within: .seconds(10)) == .exit(0) else { return nil }
+            try mount(size, at: state, in: daemon.folder)
             defer {
                 daemon.process?.send(SIGKILL)
-                _ = try? ChildProcess(unmount, ["--lazy", state], in: daemon.folder, name: "umount").end()
+                try? unmount(state, in: daemon.folder)
             }
             return try await body(daemon)
         }
+    }
+
+    private static func mount(_ size: String, at path: String, in folder: ScratchFolder) throws {
+        let words = ["-t", "tmpfs", "-o", "size=\(size),mode=0700", "issued-test", path]
+        let process = try ChildProcess(["/bin/mount"] + words, in: folder, name: "mount")
+        guard try process.end() == .exit(0) else { throw Failure(description: process.errors) }
+    }
+
+    private static func unmount(_ path: String, in folder: ScratchFolder) throws {
+        try ChildProcess(["/bin/umount", "--lazy", path], in: folder, name: "umount").end()
     }
 
     private static func run<Value>(

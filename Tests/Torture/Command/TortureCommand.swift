@@ -51,7 +51,7 @@ package struct TortureCommand {
         } else if parsed.faults.isEmpty || "Damage".contains(parsed.faults) {
             table.add(try await DamageRun.all())
         }
-        if let obstacle = DiskFullRun.obstacle {
+        if let obstacle = DaemonFixture.smallDiskObstacle {
             write("Disk full is skipped: \(obstacle).")
         } else if parsed.faults.isEmpty || "Disk full".contains(parsed.faults) {
             table.add(
