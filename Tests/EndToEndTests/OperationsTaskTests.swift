@@ -12,6 +12,13 @@ struct OperationsTaskTests {
         IssueRecord(message: message, severity: severity, app: Application(name: "shop", version: version))
     }
 
+    private static var hasDebugInformation: Bool {
+        guard let path = try? TestBinaries.path(of: "client-under-test"),
+            let program = try? Data(contentsOf: URL(filePath: path))
+        else { return false }
+        return program.range(of: Data(".debug_line".utf8)) != nil
+    }
+
     @Test("The examples of every section are run by a test")
     func sections() throws {
         let here = try OperationsPage.sources([
@@ -114,7 +121,9 @@ struct OperationsTaskTests {
     @Test(
         "The examples of “Read a backtrace” print what the page shows",
         // A release build inlines the function.
-        .enabled(if: !TestBinaries.areChosen && TestBinaries.tool("/usr/bin/file") != nil))
+        .enabled(
+            if: !TestBinaries.areChosen && hasDebugInformation && TestBinaries.tool("/usr/bin/file") != nil,
+            "needs file(1) and a debug build with debug information, as of swift build --build-tests"))
     func backtrace() async throws {
         try await DaemonFixture.with { daemon in
             let shop = try TestBinaries.path(of: "client-under-test")

@@ -151,7 +151,7 @@ struct OperatorMistakeTests {
 
     @Test(
         "A file with an error grants no rights beyond those in its [Access] section",
-        .enabled(if: OtherUser.obstacle == nil))
+        .enabled(if: OtherUser.obstacle == nil, "\(OtherUser.obstacle ?? "")"))
     func access() async throws {
         try await DaemonFixture.with("[Access]\nReaders=4242 4243\n") { daemon in
             _ = try RawClient(path: daemon.socket).report("Root's")
@@ -275,7 +275,9 @@ struct OperatorMistakeTests {
         }
     }
 
-    @Test("The folders of a configured socket can be entered by all users", .enabled(if: getuid() == 0))
+    @Test(
+        "The folders of a configured socket can be entered by all users",
+        .enabled(if: getuid() == 0, "only root creates folders for all users"))
     func socketFolder() async throws {
         try await DaemonFixture.with(starts: false) { daemon in
             let file = daemon.folder["public.conf"]
@@ -298,7 +300,9 @@ struct OperatorMistakeTests {
         }
     }
 
-    @Test("Root creates no file in another user's folder or through a link there", .enabled(if: getuid() == 0))
+    @Test(
+        "Root creates no file in another user's folder or through a link there",
+        .enabled(if: getuid() == 0, "needs root"))
     func foreignFolder() async throws {
         try await DaemonFixture.with(starts: false) { daemon in
             let state = daemon.folder["state"]
@@ -340,7 +344,7 @@ struct OperatorMistakeTests {
 
     @Test(
         "If root runs issued --check, files are checked as the daemon's user",
-        .enabled(if: getuid() == 0 && UserDatabase.user(named: "nobody") != nil))
+        .enabled(if: getuid() == 0 && UserDatabase.user(named: "nobody") != nil, "needs root and the user nobody"))
     func check() async throws {
         let nobody = try #require(UserDatabase.user(named: "nobody"))
         try await DaemonFixture.with(starts: false) { daemon in

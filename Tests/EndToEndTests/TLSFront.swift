@@ -30,7 +30,7 @@ final class TLSFront {
     }
 
     /// Returns the TLS version that is negotiated with a client that accepts any.
-    func version() throws -> String {
+    private func version() throws -> String {
         let lines = """
             from socket import create_connection
             from ssl import CERT_NONE, PROTOCOL_TLS_CLIENT, SSLContext, TLSVersion

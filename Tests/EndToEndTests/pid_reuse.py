@@ -7,7 +7,7 @@ connection only when the pid has been reused (it is stopped until then), or
 `early` if it has accepted it before. The maker of the connection has the user
 id UID; the process that gets its pid afterwards belongs to root and is named
 `impostor`. Must be run by root. Prints the pid and the answer to the report,
-`taken` if another process got the pid, or `impossible` and why.
+or `taken` if another process got the pid.
 """
 import os, shutil, signal, socket, sys, time
 
@@ -36,12 +36,8 @@ def report(connection, message):
 def take(pid):
     """Starts the impostor with this pid, which is free."""
     for _ in range(500):
-        try:
-            with open("/proc/sys/kernel/ns_last_pid", "w") as file:
-                file.write(str(pid - 1))
-        except OSError as error:
-            print("impossible", error)
-            sys.exit(0)
+        with open("/proc/sys/kernel/ns_last_pid", "w") as file:
+            file.write(str(pid - 1))
         child = os.fork()
         if child == 0:
             if os.getpid() == pid:
