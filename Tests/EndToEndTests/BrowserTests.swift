@@ -140,11 +140,11 @@ struct BrowserTests {
     func followed() async throws {
         try await DaemonFixture.with { daemon in
             let browser = IssueBrowser(socket: daemon.socket)
-            let start = IssueTimestamp(millisecondsSince1970: IssueTimestamp.now.millisecondsSince1970 - 60_000)
+            let start = IssueTimestamp.fromNow(.seconds(-60))
+            let (seen, continuation) = AsyncStream<String>.makeStream()
             let follower = Task {
-                var messages: [String] = []
-                for try await record in browser.follow(.init(since: start)) { messages.append(record.message) }
-                return messages
+                defer { continuation.finish() }
+                for try await record in browser.follow(.init(since: start)) { continuation.yield(record.message) }
             }
             let few = Task {
                 var messages: [String] = []
@@ -157,9 +157,13 @@ struct BrowserTests {
             _ = try await Self.report([IssueReport("One"), IssueReport("Two")], to: daemon)
             _ = try await Self.report([IssueReport("Three")], to: daemon)
             #expect(try await few.value == ["One", "Two", "Three"])
-            follower.cancel()
-            let seen = try await follower.value
-            #expect(seen == Array(["One", "Two", "Three"].prefix(seen.count)))
+            var messages: [String] = []
+            for await message in seen {
+                messages.append(message)
+                if messages.count == 3 { follower.cancel() }
+            }
+            #expect(messages == ["One", "Two", "Three"])
+            try await follower.value
         }
     }
 

@@ -1,3 +1,4 @@
+import FakeLogz
 import Foundation
 import IssueProtocol
 import IssueTestSupport
@@ -38,14 +39,23 @@ struct ExitTests {
         }
     }
 
-    @Test("SIGTERM ends the daemon even if a client follows new records, and the client's connection is closed")
+    @Test("SIGTERM ends the daemon even if clients follow new records or await a fate, and closes their connections")
     func endless() async throws {
-        try await DaemonFixture.with { daemon in
+        let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
+        defer { listener.stop() }
+        try listener.plan(FaultStep(.status(503), times: .forever))
+        try await DaemonFixture.with(.forwarding(to: listener)) { daemon in
             let follower = try RawClient(path: daemon.socket)
             try follower.begin(.records, RecordsParameters(follow: true), more: true)
             let client = try RawClient(path: daemon.socket)
-            _ = try client.report("Something")
+            let id = try client.report("Something")[0]
+            let waiting = try RawClient(path: daemon.socket)
+            try waiting.begin(.await, AwaitParameters(id: id, timeout: .seconds(600)))
+            // The daemon reads from all connections in turn, so it has read the call above before it replies.
+            _ = try client.status()
             #expect(try daemon.terminate(within: .seconds(15)) == .exit(0))
+            while (try? waiting.reply(within: .seconds(5))) != nil {}
+            #expect(try waiting.isClosed(within: .seconds(5)))
             while let reply = try? follower.reply(within: .seconds(5)) {
                 if !reply.continues { break }
             }

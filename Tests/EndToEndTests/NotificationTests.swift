@@ -305,7 +305,14 @@ struct NotificationTests {
             try daemon.restart()
             let client = try RawClient(path: daemon.socket)
             try await eventually("the destination is paused again") { try client.destination().state == .paused }
-            #expect(receiver.requests.count == 1)
+            // The next message is about the next pause.
+            listener.addToken(DaemonConfiguration.token)
+            try daemon.reload()
+            try await eventually("the record is delivered") { try client.destination().ledger.delivered == 1 }
+            listener.revokeToken(DaemonConfiguration.token)
+            _ = try client.report([record("Order failed again")])
+            try await eventually("the next pause is reported") { try notifier(client).delivered == 2 }
+            #expect(receiver.requests.count == 2)
         }
     }
 
@@ -314,7 +321,7 @@ struct NotificationTests {
         let receiver = try WebhookReceiver()
         let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
         defer { listener.stop() }
-        let limits = "[Limits shop]\nApplicationBurst=5\nApplicationRefill=1/h\n"
+        let limits = ["shop", "desk"].map { "[Limits \($0)]\nApplicationBurst=5\nApplicationRefill=1/h\n" }.joined()
         try await DaemonFixture.with(
             .forwarding(to: listener, "\(limits)[Notify oncall]\nURL=\(receiver.url)\nOn=limit-reached\nDelay=0")
         ) { daemon in
@@ -325,8 +332,13 @@ struct NotificationTests {
             #expect(title(receiver.messages[0]).contains(": \(text)"))
             try daemon.reload()
             _ = try client.report(Array(repeating: record("Order failed"), count: 50))
-            try await eventually("all records have a fate") { try client.destination().ledger.pending == 0 }
-            #expect(receiver.requests.count == 1)
+            try await eventually("no record is pending") { try client.destination().ledger.pending == 0 }
+            // The next message is about the next application.
+            _ = try client.report(
+                Array(repeating: IssueRecord(message: "Order failed", app: Application(name: "desk")), count: 50))
+            try await eventually("the next limit is reported") { try notifier(client).delivered == 2 }
+            #expect(receiver.requests.count == 2)
+            #expect(title(receiver.messages[1]).contains("application desk of user"))
         }
     }
 

@@ -24,8 +24,9 @@ enum OperationsPage {
     ///   - before: Called before each command, with its number from 0.
     static func run(
         _ section: String, on daemon: DaemonFixture, replacing: [String: String] = [:],
-        before: (Int) throws -> Void = { _ in }, sourceLocation: Testing.SourceLocation = #_sourceLocation
-    ) throws {
+        before: (Int) async throws -> Void = { _ in },
+        sourceLocation: Testing.SourceLocation = #_sourceLocation
+    ) async throws {
         let here = [
             "/etc/issued/issued.conf": daemon.configurationFile, "/var/lib/issued/": daemon.folder["state/"],
             "/etc/credstore/logzio-token": daemon.tokenFile, "/run/issued/issued.sock": daemon.socket,
@@ -34,7 +35,7 @@ enum OperationsPage {
         let examples = try examples(of: section)
         #expect(!examples.isEmpty, "\(section) has examples", sourceLocation: sourceLocation)
         for (index, example) in examples.enumerated() {
-            try before(index)
+            try await before(index)
             var command = example.command
             for (page, host) in here { command.replace(page, with: host) }
             var output = try output(of: command, on: daemon)

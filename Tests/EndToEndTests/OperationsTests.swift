@@ -18,10 +18,10 @@ struct OperationsTests {
             let client = try RawClient(path: daemon.socket)
             let ids = try client.report("Cannot charge the card", "Cannot send the receipt", app: "shop")
             try await eventually("the token is rejected") { try client.destination().state == .paused }
-            try OperationsPage.run("Nothing arrives at Logz.io", on: daemon)
+            try await OperationsPage.run("Nothing arrives at Logz.io", on: daemon)
             try daemon.writeToken(DaemonConfiguration.token)
             try daemon.reload()
-            try OperationsPage.run("Rotate the token", on: daemon)
+            try await OperationsPage.run("Rotate the token", on: daemon)
             for id in ids { #expect(try client.awaitFates(of: id).map(\.outcome) == [.delivered]) }
         }
     }
@@ -44,7 +44,7 @@ struct OperationsTests {
             for _ in 0..<50 { ids += try client.report("Cannot charge the card", app: "shop") }
             _ = try client.awaitFates(of: ids[0])
             try await eventually("the rest is held back") { try client.destination().ledger.pending == 0 }
-            try OperationsPage.run("Far fewer records arrive than were reported", on: daemon)
+            try await OperationsPage.run("Far fewer records arrive than were reported", on: daemon)
         }
     }
 
@@ -57,8 +57,8 @@ struct OperationsTests {
             }
             for part in 0..<20 { _ = try client.report(Array(flood[part * 100..<part * 100 + 100])) }
             _ = try client.report("Cannot charge the card", app: "shop")
-            try OperationsPage.run("Who is flooding us", on: daemon)
-            try OperationsPage.run("The disk fills up", on: daemon)
+            try await OperationsPage.run("Who is flooding us", on: daemon)
+            try await OperationsPage.run("The disk fills up", on: daemon)
         }
     }
 
@@ -72,7 +72,7 @@ struct OperationsTests {
             let id = try client.report("Cannot charge the card", app: "shop")[0]
             #expect(try client.awaitFates(of: id).map(\.outcome) == [.deadLettered])
             try listener.reset()
-            try OperationsPage.run("The destination rejects records", on: daemon)
+            try await OperationsPage.run("The destination rejects records", on: daemon)
             #expect(try client.awaitFates(of: id).map(\.outcome) == [.delivered])
         }
     }
@@ -86,7 +86,7 @@ struct OperationsTests {
             try await eventually("the error is shown") {
                 try !RawClient(path: daemon.socket).status().store.faults.isEmpty
             }
-            try OperationsPage.run("The configuration has an error", on: daemon)
+            try await OperationsPage.run("The configuration has an error", on: daemon)
         }
     }
 
@@ -100,7 +100,7 @@ struct OperationsTests {
             try file.write(contentsOf: Data(repeating: 0xFF, count: 100))
             try file.close()
             try daemon.start()
-            try OperationsPage.run("The database is damaged", on: daemon)
+            try await OperationsPage.run("The database is damaged", on: daemon)
         }
     }
 
@@ -108,7 +108,7 @@ struct OperationsTests {
     func unreachable() async throws {
         try await DaemonFixture.with { daemon in
             try daemon.terminate()
-            try OperationsPage.run("The daemon can't be reached", on: daemon)
+            try await OperationsPage.run("The daemon can't be reached", on: daemon)
         }
     }
 
@@ -118,7 +118,7 @@ struct OperationsTests {
             let client = try RawClient(path: daemon.socket)
             _ = try client.report("Cannot charge the card", app: "shop")
             let group = try #require(try client.groups().first).id
-            try OperationsPage.run(
+            try await OperationsPage.run(
                 "An issue must be fixed, and stay fixed", on: daemon, replacing: ["g92c9da597585468b": group]
             ) { index in
                 if index == 1 { _ = try client.report("Cannot charge the card", app: "shop") }

@@ -5,7 +5,9 @@ import Testing
 
 @Suite("Priority records", .daemonLog)
 struct PriorityTests {
-    @Test("A critical record and a new issue are sent before the backlog of an outage, without duplicates")
+    @Test(
+        "After an outage, a critical record and a new issue are sent before most other pending records, without duplicates"
+    )
     func priority() async throws {
         let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
         defer { listener.stop() }

@@ -19,7 +19,7 @@ struct ReloadTests {
             try daemon.reload()
             let during = try client.report("During")
             #expect(listener.waitForAccepted(1))
-            try await eventually("all records have a fate") { try client.destination().ledger.pending == 0 }
+            try await eventually("no record is pending") { try client.destination().ledger.pending == 0 }
             #expect(listener.compare(with: during).isMet)
 
             try daemon.configure("")

@@ -21,12 +21,12 @@ struct ServiceManagerTests {
         }
     }
 
-    @Test("The daemon sends watchdog notifications repeatedly")
+    @Test("The daemon sends a watchdog notification before each interval of the watchdog ends")
     func watchdog() async throws {
         var configuration = DaemonConfiguration()
-        configuration.environment["WATCHDOG_USEC"] = "600000"
+        configuration.environment["WATCHDOG_USEC"] = "3000000"
         try await DaemonFixture.with(configuration) { daemon in
-            for _ in 1...4 { try daemon.waits(for: "WATCHDOG=1", within: .seconds(5)) }
+            for _ in 1...3 { try daemon.waits(for: "WATCHDOG=1", within: .seconds(3)) }
         }
     }
 
@@ -52,13 +52,16 @@ struct ServiceManagerTests {
         }
     }
 
-    @Test("A watchdog for another process gets no notifications")
-    func othersWatchdog() async throws {
+    @Test("Only a watchdog for any process or for this one gets notifications", arguments: [nil, "1"])
+    func othersWatchdog(pid: String?) async throws {
         var configuration = DaemonConfiguration()
-        configuration.environment = ["WATCHDOG_USEC": "1000", "WATCHDOG_PID": "1"]
+        configuration.environment["WATCHDOG_USEC"] = "1000"
+        configuration.environment["WATCHDOG_PID"] = pid
         try await DaemonFixture.with(configuration) { daemon in
             _ = try RawClient(path: daemon.socket).report("Something")
-            #expect(!daemon.notifications.lines.contains("WATCHDOG=1"))
+            try daemon.reload()
+            try daemon.terminate()
+            #expect(daemon.notifications.lines.contains("WATCHDOG=1") == (pid == nil))
         }
     }
 

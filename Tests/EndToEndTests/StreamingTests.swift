@@ -45,7 +45,7 @@ struct StreamingTests {
             try await eventually("the fifth line is there") { try lines(folder).contains { $0["message"] == "Five" } }
             #expect(try Set(lines(folder).compactMap { $0["event_id"]?.asString }) == Set(ids))
             #expect(try lines(folder).allSatisfy { $0["token"]?.asString == DaemonConfiguration.token })
-            try await eventually("all records have a fate") { try client.destination().ledger.unconfirmed == 5 }
+            try await eventually("all records are sent") { try client.destination().ledger.unconfirmed == 5 }
             #expect(try client.destination().ledger.balances)
             #expect(try daemon.file.ledgerFaults == [])
             #expect(!daemon.log.contains(DaemonConfiguration.token))

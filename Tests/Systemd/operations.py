@@ -3,7 +3,7 @@
 An example is a command after "$ " or "# ", and the lines that follow are its output. Sections with a command for root
 other than issuectl are run here or by Tests/Package/checks, all others by Tests/EndToEndTests. The rules of comparison
 are those of OperationsPage.swift there: numbers, units, times, ids and white space may differ, "…" matches any text,
-and a line of "…" alone any lines.
+and a line of "…" alone any lines. Units may also follow without a space, as systemd prints them.
 """
 
 import os
@@ -51,9 +51,11 @@ def plain(line):
             (r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?(\.\d+)?Z?", "TIME"),
             (r"\d+([.,]\d+)*", "N"),
             (r"N ?(B|K|M|KiB|MiB|GiB|ms|s|min|h|d)\b", "N UNIT"),
-            (r"N UNIT ago|in N UNIT|\bnow\b", "AGO"),
+            (r"N UNIT( N UNIT)? ago|in N UNIT( N UNIT)?|\bnow\b", "AGO"),
+            (r", N lines? sent again", ""),
             (r"\bN requests\b", "N request"),
-            (r"[·▁▂▃▄▅▆▇█]+", "BAR")):
+            (r"[·▁▂▃▄▅▆▇█]+", "BAR"),
+            (r"^issued N on \S+$", "issued N on HOST")):
         line = re.sub(pattern, replacement, line)
     return " ".join(line.split())
 
