@@ -7,21 +7,9 @@ import Torture
 import UnixIO
 
 /// A short version of the acceptance test; `scripts/torture forwarding` runs the long one.
-@Suite("Reliable forwarding", .daemonLog, .serialized)
+@Suite("Reliable forwarding", .daemonLog, .runSeed, .serialized)
 struct AcceptanceTests {
     private static let isLong = ProcessInfo.processInfo.environment["ISSUED_LONG_TESTS"] != nil
-    private static let seed =
-        ProcessInfo.processInfo.environment["ISSUED_SEED"].flatMap(UInt64.init) ?? UInt64.random(in: 0...999_999)
-
-    private func with(
-        _ settings: String = "", _ body: (DaemonFixture, FakeLogz) async throws -> Void
-    ) async throws {
-        let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
-        defer { listener.stop() }
-        try await DaemonFixture.with(.forwarding(to: listener, settings)) { daemon in
-            try await body(daemon, listener)
-        }
-    }
 
     /// Returns eight faults, chosen at random from those that take at most a few seconds.
     private static func faults(_ generator: inout some RandomNumberGenerator) -> [FaultStep] {
@@ -42,9 +30,10 @@ struct AcceptanceTests {
         "Despite listener faults and daemon kills, each record arrives or becomes a dead letter; duplicates are marked",
         arguments: [40, 10])
     func everything(batch: Int) async throws {
-        var generator = SeededGenerator(Self.seed)
+        var generator = SeededGenerator(SeededGenerator.runSeed)
         let (rounds, each) = Self.isLong ? (40, 250) : (6, 60)
-        try await with("RequestTimeout=500ms\nConnectTimeout=500ms\nBatchRecords=\(batch)") { daemon, listener in
+        try await withListener("RequestTimeout=500ms\nConnectTimeout=500ms\nBatchRecords=\(batch)") {
+            daemon, listener, _ in
             var ids: [String] = []
             for round in 0..<rounds {
                 try listener.plan(Self.faults(&generator))
@@ -59,7 +48,7 @@ struct AcceptanceTests {
                     try daemon.kill()
                     try daemon.start()
                 }
-                #expect(try daemon.file.ledgerFaults == [], "seed \(Self.seed)")
+                #expect(try daemon.file.ledgerFaults == [])
             }
             try listener.plan()
             // A flush ends all pauses and back-offs.
@@ -74,12 +63,12 @@ struct AcceptanceTests {
                 .deadLetters, DeadLettersParameters(limit: 500), returning: DeadLettersReply.self
             ).deadLetters.map(\.record)
             #expect(ledger.balances)
-            #expect(ledger.delivered + ledger.deadLettered == Int64(ids.count), "seed \(Self.seed)")
+            #expect(ledger.delivered + ledger.deadLettered == Int64(ids.count))
             let found = listener.compare(with: ids)
             #expect(found.unexpected.isEmpty)
-            #expect(Set(found.missing).isSubset(of: dead), "seed \(Self.seed)")
+            #expect(Set(found.missing).isSubset(of: dead))
             for id in found.duplicated.keys {
-                #expect(try client.show(id).fates.map(\.maybeDuplicate) == [true], "\(id), seed \(Self.seed)")
+                #expect(try client.show(id).fates.map(\.maybeDuplicate) == [true], "\(id)")
             }
             #expect(try daemon.file.ledgerFaults == [])
         }
@@ -89,8 +78,7 @@ struct AcceptanceTests {
     func outage() async throws {
         let count = Self.isLong ? 3000 : 240
         let settings = "ConnectTimeout=500ms\nBatchRecords=40\nBatchDelay=0\nSendRate=60/s\nGroupBurst=0"
-        try await with(settings) { daemon, listener in
-            let client = try RawClient(path: daemon.socket)
+        try await withListener(settings) { _, listener, client in
             try listener.down()
             let ids = try (0..<(count / 40)).flatMap { _ in
                 try client.report((0..<40).map { _ in IssueRecord(message: "The usual") }).map { try $0.storedID }
@@ -114,13 +102,12 @@ struct AcceptanceTests {
 
     @Test("One bad line in 500 costs at most 20 requests, and only that line is rejected")
     func poison() async throws {
-        try await with { daemon, listener in
-            try listener.plan(FaultStep(.poison("POISON"), times: .forever))
-            let client = try RawClient(path: daemon.socket)
+        try await withListener { _, listener, client in
             // The listener is down until all records are stored, so that one batch holds all of them.
             try listener.down()
             var records = (0..<500).map { IssueRecord(message: "Good", code: Int64($0 % 3)) }
-            records[Int.random(in: 0..<500)].message = "POISON"
+            var generator = SeededGenerator(SeededGenerator.runSeed)
+            records[Int.random(in: 0..<500, using: &generator)].message = "POISON"
             let ids = try client.report(records).map { try $0.storedID }
             try listener.plan(FaultStep(.poison("POISON"), times: .forever))
             try await eventually("no record is pending") {
@@ -137,8 +124,7 @@ struct AcceptanceTests {
     @Test("Thousands of records of one issue are forwarded as at most seven samples, and summaries count all others")
     func flood() async throws {
         let calls = Self.isLong ? 100 : 10
-        try await with("GroupBurst=5\nGroupRefill=1/5min\nSummaryInterval=1s") { daemon, listener in
-            let client = try RawClient(path: daemon.socket)
+        try await withListener("GroupBurst=5\nGroupRefill=1/5min\nSummaryInterval=1s") { _, listener, client in
             for _ in 0..<calls {
                 _ = try client.report((0..<1000).map { IssueRecord(message: "Timed out after \($0) ms") })
             }
@@ -158,8 +144,7 @@ struct AcceptanceTests {
 
     @Test("Unanswered requests leak no memory")
     func silence() async throws {
-        try await with("RequestTimeout=100ms\nConnectTimeout=100ms") { daemon, listener in
-            let client = try RawClient(path: daemon.socket)
+        try await withListener("RequestTimeout=100ms\nConnectTimeout=100ms") { daemon, listener, client in
             try listener.plan(FaultStep(.readSilent, times: .forever))
             _ = try client.report((0..<200).map { IssueRecord(message: "Unheard", code: Int64($0 % 5)) })
             func tried(_ count: Int64) async throws {
@@ -169,16 +154,10 @@ struct AcceptanceTests {
                 }
             }
             try await tried(10)
-            let before = try residentBytes(of: daemon.pid)
+            let before = try daemon.kilobytes("VmRSS")
             try await tried(Self.isLong ? 1000 : 60)
-            #expect(try residentBytes(of: daemon.pid) - before < 4 << 20)
+            #expect(try daemon.kilobytes("VmRSS") - before < 4 << 10)
             #expect(try client.destination().ledger.pending == 200)
         }
-    }
-
-    private func residentBytes(of pid: Int32) throws -> Int {
-        let status = try String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8)
-        let line = try #require(status.split(separator: "\n").first { $0.hasPrefix("VmRSS:") })
-        return try #require(line.split(separator: " ").dropFirst().first.flatMap { Int($0) }) << 10
     }
 }

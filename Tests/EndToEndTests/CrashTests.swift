@@ -2,18 +2,20 @@ import FakeLogz
 import IssueProtocol
 import IssueTestSupport
 import Testing
+import Torture
 
 @Suite("Kills of the daemon", .daemonLog)
 struct CrashTests {
-    @Test("After a kill under load, every record with a receipt is stored once, and is delivered")
+    @Test("After a kill under load, every record with a receipt is stored once, and is delivered", .runSeed)
     func killedInMidLoad() async throws {
         let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
         defer { listener.stop() }
         try await DaemonFixture.with(.forwarding(to: listener)) { daemon in
+            var generator = SeededGenerator(SeededGenerator.runSeed)
             var promised: [String: String] = [:]
             for round in 1...4 {
                 let load = try Load(daemon.socket, clients: 4, pipelined: 8, recordsPerCall: 3, round: round)
-                let enough = Int.random(in: 1...400)
+                let enough = Int.random(in: 1...400, using: &generator)
                 try await eventually("enough receipts were sent") { load.receipts.count >= enough }
                 try daemon.kill()
                 #expect(load.waitForEnd())

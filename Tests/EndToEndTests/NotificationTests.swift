@@ -3,6 +3,7 @@ import Foundation
 import IssueProtocol
 import IssueTestSupport
 import Testing
+import Torture
 
 @Suite("Notifications", .daemonLog)
 struct NotificationTests {
@@ -95,9 +96,12 @@ struct NotificationTests {
         }
     }
 
-    @Test("Despite kills at random moments, every new issue is reported, and a repetition says that it may be one")
+    @Test(
+        "Despite kills at random moments, every new issue is reported, and a repetition says that it may be one",
+        .runSeed)
     func kills() async throws {
         let receiver = try WebhookReceiver()
+        var generator = SeededGenerator(SeededGenerator.runSeed)
         try await DaemonFixture.with(configuration(receiver, "Rate=0")) { daemon in
             var stored = 0
             // A message lists at most ten issues, and all issues of this test may be pending at the end.
@@ -107,7 +111,7 @@ struct NotificationTests {
                     _ = try client.report([record("Word \(String(repeating: "x", count: round * 2 + number + 1))")])
                     stored += 1
                 }
-                let enough = receiver.requests.count + Int.random(in: 0...1)
+                let enough = receiver.requests.count + Int.random(in: 0...1, using: &generator)
                 try await eventually("some were sent") { receiver.requests.count >= enough }
                 try daemon.kill()
                 try daemon.start()

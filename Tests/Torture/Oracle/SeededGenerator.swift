@@ -1,6 +1,12 @@
+import Foundation
+
 /// A reproducible random number generator: the same seed gives the same numbers (SplitMix64).
 package struct SeededGenerator: RandomNumberGenerator {
     private var state: UInt64
+
+    /// The seed of this run: the environment variable `ISSUED_SEED` or, without it, a random number.
+    package static let runSeed =
+        ProcessInfo.processInfo.environment["ISSUED_SEED"].flatMap(UInt64.init) ?? UInt64.random(in: 0...999_999)
 
     package init(_ seed: UInt64) {
         state = seed
