@@ -169,7 +169,7 @@ struct StateTests {
             #expect(noted.output == lines("g7 is \(state): Decoding failed"))
             #expect(noted.errors.isEmpty)
             for (wrong, reason) in [
-                ("", "is empty"), (" ", "is empty"), ("\n", "is empty"),
+                ("", "is blank"), (" ", "is blank"), ("\n", "is blank"),
                 (String(repeating: "n", count: 1025), "has 1025 bytes"),
             ] {
                 let refused = issuectl([command, "g7", "--note", wrong])
