@@ -375,7 +375,8 @@ struct ReportTests {
     func tooFew() {
         let outcome = issuectl(["report"], input: ["one\ntwo\n"], .reply(Self.one))
         #expect(outcome.code == .refused)
-        #expect(outcome.errors.contains("1 receipts for 2 records"))
+        #expect(outcome.errors.contains("1 receipt for 2 records"))
+        #expect(issuectl(["report", "m"], .reply(Self.receipts(2))).errors.contains("2 receipts for 1 record"))
     }
 }
 

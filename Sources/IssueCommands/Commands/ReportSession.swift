@@ -165,7 +165,9 @@ struct ReportSession {
         }
         let elements = answer.elements(of: "receipts")
         guard elements.count == entries.count, answer.value.receipts.count == entries.count else {
-            throw CommandFailure(.malformed("\(elements.count) receipts for \(entries.count) records"))
+            throw CommandFailure(
+                .malformed(
+                    "\(Quantity.text(elements.count, "receipt")) for \(Quantity.text(entries.count, "record"))"))
         }
         for (index, receipt) in answer.value.receipts.enumerated() {
             show(receipt, elements[index], line: entries[index].line)
