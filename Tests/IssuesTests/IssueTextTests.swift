@@ -1,5 +1,6 @@
 import IssueProtocol
 import Issues
+import Synchronization
 import Testing
 
 private struct Refused: Error, CustomStringConvertible {
@@ -75,19 +76,28 @@ struct IssueTextTests {
     @Test("A private value reaches no reporter, responder, breadcrumb or assertion")
     func stays() {
         let (collector, old) = (Collector(), OldReporter())
+        let lines = Mutex<[String]>([])
         withIssueReporters([collector, old]) {
             reportIssue("a \(Secret(), private: true)")
             withErrorReporting("b \(Secret(), private: true)") { throw Refused() }
             withBreadcrumbs {
                 leaveBreadcrumb("c \(Secret(), private: true)")
+                reportIssue("f")
             }
             let closure: () -> Int = unimplemented("d \(Secret(), private: true)", placeholder: 1)
             _ = closure()
-            withErrorResponders(.discard) { Reported.assertionFailure("e \(Secret(), private: true)") }
+            withErrorResponders(.log { line in lines.withLock { $0.append(line) } }, .discard) {
+                Reported.assertionFailure("e \(Secret(), private: true)")
+            }
         }
-        #expect(collector.messages.allSatisfy { $0.contains("<private>") })
-        #expect(collector.messages.count == 3)
-        #expect(old.issues.map(\.message)[0] == "a <private>")
+        #expect(collector.messages.prefix(3) == ["a <private>", "b <private>: refused", "f"])
+        #expect(collector.messages.dropFirst(3).map { $0.hasPrefix("Unimplemented: d <private> ") } == [true])
+        #expect(collector.reports.map { $0.breadcrumbs.map(\.message) } == [[], [], ["c <private>"], []])
+        #expect(
+            old.issues.map(\.message) == [
+                "a <private>", "Caught error: refused: b <private>", "f", collector.messages.last,
+            ])
+        #expect(lines.withLock { $0.map { $0.contains(": Assertion failed: e <private> ") } } == [true])
     }
 
     @Test("Many and long values keep their places", arguments: [1, 3, 4, 5, 20, 64])

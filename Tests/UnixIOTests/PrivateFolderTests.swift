@@ -20,7 +20,6 @@ struct PrivateFolderTests {
         try folder.rename("x", to: "y")
         try folder.remove("y")
         #expect(try folder.names() == [])
-        #expect(try folder.names() == [])
     }
 
     @Test("A folder that other users can access is rejected", arguments: [0o755, 0o770, 0o701] as [UInt32])

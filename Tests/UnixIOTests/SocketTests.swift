@@ -26,14 +26,23 @@ struct SocketTests {
         #expect(try !server.isListening())
     }
 
-    @Test("The socket file has the given mode, whatever the umask is", arguments: [0o600, 0o660, 0o666] as [UInt32])
-    func mode(mode: UInt32) throws {
-        let folder = try ScratchFolder()
-        let path = folder.file("s")
-        let listener = try Socket.listenUnix(at: .unix(path), mode: mode)
-        #expect(try FileSystem.status(of: path).mode == mode)
-        #expect(try FileSystem.status(of: path).kind == .socket)
-        _ = consume listener
+    @Test("The socket file has the given mode, whatever the umask is")
+    func mode() async {
+        // In a process of its own, because the umask applies to all threads.
+        await #expect(processExitsWith: .success) {
+            for mask in [0, 0o077, 0o777] as [mode_t] {
+                for mode in [0o600, 0o660, 0o666] as [UInt32] {
+                    let folder = try ScratchFolder()
+                    let path = folder.file("s")
+                    let usual = umask(mask)
+                    let listener = try Socket.listenUnix(at: .unix(path), mode: mode)
+                    umask(usual)
+                    #expect(try FileSystem.status(of: path).mode == mode)
+                    #expect(try FileSystem.status(of: path).kind == .socket)
+                    _ = consume listener
+                }
+            }
+        }
     }
 
     @Test("The socket file of a process that has ended is replaced")
