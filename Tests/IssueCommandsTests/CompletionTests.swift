@@ -24,12 +24,7 @@ struct CompletionTests {
             .map(String.init)
     }
 
-    /// The commands that `issuectl --help` lists.
-    private static let commands: [String] = {
-        let lines = issuectl(["--help"]).output.split(separator: "\n", omittingEmptySubsequences: false)
-        return lines.drop { $0 != "Commands:" }.dropFirst().prefix { !$0.isEmpty }
-            .compactMap { $0.split(separator: " ").first.map(String.init) }
-    }()
+    private static let commands = listedCommands.map(\.name)
 
     /// The options with their placeholders, as the help of a command lists them.
     private static func options(of command: String) -> [(name: String, placeholder: String?)] {

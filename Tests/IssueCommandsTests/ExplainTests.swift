@@ -41,9 +41,7 @@ struct ExplainTests {
 
     @Test("Everything in Documentation/Messages.md can be explained, and is listed")
     func complete() throws {
-        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent()
-        let page = try String(contentsOf: root.appending(path: "Documentation/Messages.md"), encoding: .utf8)
+        let page = try ShippedText.of("Documentation/Messages.md")
         let names = page.split(separator: "\n").filter { $0.hasPrefix("| `") }
             .compactMap { $0.split(separator: "`").dropFirst().first.map { String($0) } }
         #expect(names.count > 100)

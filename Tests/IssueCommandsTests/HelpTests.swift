@@ -4,19 +4,10 @@ import UnixIO
 
 @Suite("Help")
 struct HelpTests {
-    /// The names and summaries that `issuectl --help` lists.
-    private static let commands: [(name: String, summary: String)] = {
-        let lines = issuectl(["--help"]).output.split(separator: "\n", omittingEmptySubsequences: false)
-        return lines.drop { $0 != "Commands:" }.dropFirst().prefix { !$0.isEmpty }.map { line in
-            let name = line.drop { $0 == " " }.prefix { $0 != " " }
-            return (String(name), String(line[name.endIndex...].drop { $0 == " " }))
-        }
-    }()
-
     @Test("issuectl --help prints the expected text")
     func program() throws {
         let help = issuectl(["--help"]).output
-        let list = Self.commands.map { command in
+        let list = listedCommands.map { command in
             "  \(command.name.padding(toLength: 12, withPad: " ", startingAt: 0))  \(command.summary)\n"
         }
         #expect(list.contains("  report        Report issues and print their ids\n"))
@@ -57,9 +48,7 @@ struct HelpTests {
 
     @Test("Every command has a help text that begins with its summary, and is in the manual page")
     func everyCommand() throws {
-        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent()
-        let manual = try String(contentsOf: root.appending(path: "Documentation/man/issuectl.1"), encoding: .utf8)
+        let manual = try ShippedText.of("Documentation/man/issuectl.1")
         let named = Set(
             manual.replacingOccurrences(of: "\\-", with: "-").replacingOccurrences(of: "\"", with: "").split(
                 separator: "\n"
@@ -67,8 +56,8 @@ struct HelpTests {
             .filter { $0.hasPrefix(".B ") || $0.hasPrefix(".BI ") }.compactMap {
                 $0.split(separator: " ").dropFirst().first
             })
-        #expect(Self.commands.count >= 15)
-        for command in Self.commands {
+        #expect(listedCommands.count >= 15)
+        for command in listedCommands {
             #expect(named.contains(Substring(command.name)), "\(command.name) is not in the manual page")
             let help = issuectl([command.name, "--help"]).output
             #expect(help.hasPrefix("Usage: issuectl \(command.name) [OPTION...]"))
@@ -459,7 +448,7 @@ struct HelpTests {
         #expect(before.code == .usage && before.errors == after.errors && before.calls.isEmpty)
     }
 
-    @Test("No line of help except the examples is wider than 80 columns", arguments: commands.map(\.name))
+    @Test("No line of help except the examples is wider than 80 columns", arguments: listedCommands.map(\.name))
     func widths(command: String) {
         for line in issuectl([command, "--help"]).output.split(separator: "\n") where !line.hasPrefix("  issuectl ") {
             #expect(line.count <= 80)

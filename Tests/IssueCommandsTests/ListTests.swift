@@ -30,6 +30,8 @@ struct ListTests {
         let list = issuectl(["list"], busy, busy, busy, .reply(Self.all))
         #expect(list.code == .success && list.calls.count == 4)
         #expect(list.errors == "issuectl: the daemon is busy; trying again\n")
+        // The wait that the daemon asks for, then the minimum of the second and third wait, which is longer.
+        #expect(list.slept == .milliseconds(1500 + 2000 + 4000))
         let failed = issuectl(["list"], busy, busy, busy, busy)
         #expect(failed.code == .tryAgain && failed.calls.count == 4)
         #expect(failed.errors.hasSuffix("issuectl: the daemon is busy: try again in 2 s\n"))

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Manual pages of the commands")
 struct ManualPageTests {
-    private static let commands = issuectl(["__manual"]).output.split(separator: "\n").map(String.init)
+    private static let commands = listedCommands.map(\.name)
 
     @Test("The page of each command has a heading and all options of the command's help", arguments: commands)
     func complete(command: String) {
@@ -15,11 +15,10 @@ struct ManualPageTests {
         }
     }
 
-    @Test("The help lists every command that has a page")
+    @Test("Every command that the help lists has a page, and there are no others")
     func all() {
-        let help = issuectl(["--help"]).output
+        #expect(issuectl(["__manual"]).output == lines(Self.commands.joined(separator: "\n")))
         #expect(Self.commands.count >= 15)
-        for command in Self.commands { #expect(help.contains("\n  \(command) "), "\(command)") }
     }
 
     @Test("Requesting the page of an unknown command is a usage error")

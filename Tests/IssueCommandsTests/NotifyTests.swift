@@ -31,12 +31,14 @@ struct NotifyTests {
                 == lines("issuectl: missing argument ID. See issuectl silence --help"))
     }
 
-    @Test("If ending a silence fails, the silences that have ended are still printed as JSON")
+    @Test("If ending a silence fails, the silences that remained after the last success are printed as JSON")
     func halfEnded() {
+        let remaining =
+            #"{"silences":[{"id":"s4","until":"2026-11-21T13:00:00.000Z","reason":"Migration","uid":0,"count":0}]}"#
         let outcome = issuectl(
-            ["silence", "end", "s3", "s4", "--json"], .reply(#"{"silences":[]}"#), .failure(.timedOut))
-        #expect(outcome.code != .success)
-        #expect(outcome.output.contains("silences"), "\(outcome.output)")
+            ["silence", "end", "s3", "s4", "--json"], .reply(remaining), .failure(.timedOut))
+        #expect(outcome.code == .tryAgain)
+        #expect(outcome.output == lines(remaining))
     }
 
     @Test("The list in JSON has only the notifiers, and with --ndjson a line for each")

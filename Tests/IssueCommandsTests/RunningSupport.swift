@@ -17,6 +17,8 @@ struct Outcome {
     /// The calls kept for the next run, and the number of times that kept calls were sent.
     var kept: [String] = []
     var sendings = 0
+    /// How long the command has slept.
+    var slept: Duration = .zero
 }
 
 /// A clock that advances only during sleep, and a folder for unsent calls.
@@ -126,7 +128,8 @@ func issuectl(
     return Outcome(
         code: code, output: String(decoding: output.output, as: UTF8.self),
         errors: String(decoding: output.errors, as: UTF8.self), calls: link.calls.map(withoutNumbers),
-        numberedCalls: link.calls, kept: surroundings.kept, sendings: surroundings.sendings)
+        numberedCalls: link.calls, kept: surroundings.kept, sendings: surroundings.sendings,
+        slept: surroundings.time)
 }
 
 extension HostTools {
@@ -150,6 +153,15 @@ private func withoutNumbers(_ call: String) -> String {
     }
     return call[..<start.lowerBound] + "]}"
 }
+
+/// The names and summaries that `issuectl --help` lists.
+let listedCommands: [(name: String, summary: String)] = {
+    let lines = issuectl(["--help"]).output.split(separator: "\n", omittingEmptySubsequences: false)
+    return lines.drop { $0 != "Commands:" }.dropFirst().prefix { !$0.isEmpty }.map { line in
+        let name = line.drop { $0 == " " }.prefix { $0 != " " }
+        return (String(name), String(line[name.endIndex...].drop { $0 == " " }))
+    }
+}()
 
 /// The output of a command for a text of several lines.
 func lines(_ text: String) -> String { text + "\n" }
