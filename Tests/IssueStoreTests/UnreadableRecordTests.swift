@@ -155,7 +155,7 @@ struct UnreadableRecordTests {
             #expect(try StoreReader.recordCount(on: store.shell()) == 20 + 2 * Int64(BlockFormat.maxRecords))
             let range = RetentionSnapshot.ClosedRange(
                 id: 1, firstID: 1, lastID: 20, newest: RecordLogInstant(milliseconds: 0), hasBatchInFlight: false)
-            while try !fixture.writer.forget(range).isDone {}
+            #expect(try (0..<100).contains { _ in try fixture.writer.forget(range).isDone })
             #expect(try store.shell().numbers("SELECT first_id FROM blocks") == [21, 31])
         }
     }

@@ -26,3 +26,14 @@ package func eventually(
         try await Task.sleep(for: .milliseconds(10))
     }
 }
+
+/// Waits like `eventually`, but blocks the thread.
+package func waitUntil(_ what: String, within time: Duration = testTimeout, _ holds: () throws -> Bool) throws {
+    let deadline = MonotonicClock.now.advanced(by: time)
+    while try !holds() {
+        guard MonotonicClock.now < deadline else {
+            throw ConditionTimeout(description: "Not true after \(time): \(what)")
+        }
+        _ = Monitor(()).wait(deadline: MonotonicClock.now.advanced(by: .milliseconds(5))) { _ -> Bool? in nil }
+    }
+}

@@ -1,3 +1,4 @@
+import IssueTestSupport
 import Issues
 import Testing
 import UnixIO
@@ -249,7 +250,7 @@ struct OutboxTests {
 
     @Test("Every issue is settled once and in order, whatever faults the connection has", arguments: UInt64(1)...40)
     func anyWeather(seed: UInt64) {
-        var random = SplitMix(state: seed)
+        var random = SeededGenerator(seed)
         var daemon = StrictDaemon()
         var outbox = connectedOutbox(callEntries: 3, calls: 3)
         var settled: [Int] = []
@@ -272,7 +273,7 @@ struct OutboxTests {
 
     private static func step(
         _ outbox: inout Outbox<Int>, _ daemon: inout StrictDaemon, at now: inout KernelInstant,
-        _ random: inout SplitMix
+        _ random: inout SeededGenerator
     ) -> [Int] {
         switch outbox.next(at: now) {
         case .connect:

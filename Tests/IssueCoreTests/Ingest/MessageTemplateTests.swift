@@ -107,6 +107,8 @@ struct MessageTemplateTests {
             ("s3://bucket/key gone", "<address> gone"),
             ("no route to 10.0.0.1", "no route to <address>"), ("10.0.0.1:8080 refused", "<address> refused"),
             ("from /10.0.0.1:80 to db/10.0.0.2:80", "from <address> to <address>"), ("net 10.0.0.0/8", "net <address>"),
+            // Not an address, but treated as one: the fingerprints of stored issues must not change.
+            ("no route to 999.0.0.999", "no route to <address>"), ("no route to 10.0.0.1000", "no route to <n>"),
             ("to 10.0.0.1:80 10.0.0.2:80, 10.0.0.3", "to <address>"), ("1.2.3.4.5", "<n>"),
             ("www.example.com:443 closed", "<address> closed"),
             ("ns1.dc-2.example.org and ns.example.org", "<address> and <address>"),

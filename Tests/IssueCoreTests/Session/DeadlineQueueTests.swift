@@ -47,10 +47,12 @@ struct DeadlineQueueTests {
         #expect(due == [2, 3, 5])
     }
 
-    @Test("A key with a deadline is returned in order after any additions, moves and removals")
-    func model() {
-        var random = SystemRandomNumberGenerator()
-        for _ in 0..<200 {
+    @Test(
+        "A key with a deadline is returned in order after any additions, moves and removals",
+        arguments: 0..<4 as Range<UInt64>)
+    func model(seed: UInt64) {
+        var random = SeededGenerator(seed: seed)
+        for _ in 0..<50 {
             var queue = DeadlineQueue<Int>()
             var model: [Int: Int] = [:]
             for _ in 0..<60 {

@@ -13,7 +13,7 @@ struct BisectedBatchTests {
     /// Stores records. Returns their destination.
     private func store(_ count: Int, at path: String) throws -> DestinationRow {
         let fixture = try ScanFixture(path, .withoutLimits, seed: 1)
-        try fixture.commit((0..<count).map { IssueRecord(message: $0 == 9 ? Self.word : "line \($0 % 4)") })
+        try fixture.commit((0..<count).map { IssueRecord(message: $0 == 9 ? Self.word : "line \($0)") })
         try fixture.writer.closeOpenRange()
         return fixture.destination
     }
@@ -66,8 +66,9 @@ struct BisectedBatchTests {
         let (requests, ledger) = try forward { _ = try $0.erase([3, 12]) }
         #expect(requests[0].count == 16)
         #expect(requests.count > 2)
-        #expect(requests.dropFirst().allSatisfy { !$0.isEmpty && !$0.contains("") })
-        #expect(Set(requests.dropFirst().flatMap(\.self).filter { $0 == Self.word }) == [Self.word])
+        #expect(requests.dropFirst().allSatisfy { !$0.isEmpty })
+        let later = Set(requests.dropFirst().flatMap(\.self))
+        #expect(later == Set(requests[0]).subtracting(["line 2", "line 11"]))
         #expect(ledger.balances)
         #expect(ledger.received == 14)
         #expect(ledger.delivered == 13)

@@ -2,6 +2,7 @@ import Destinations
 import IssueCore
 import IssueProtocol
 import IssueStore
+import IssueTestSupport
 import Synchronization
 import Testing
 import UnixIO
@@ -26,15 +27,6 @@ struct ChangedDestinationTests {
         return configuration
     }
 
-    private func waits(_ isMet: () throws -> Bool) rethrows -> Bool {
-        let deadline = MonotonicClock.now.advanced(by: .seconds(30))
-        while try !isMet() {
-            guard MonotonicClock.now < deadline else { return false }
-            Clock.sleep(for: .milliseconds(10))
-        }
-        return true
-    }
-
     /// Creates a database with a record that is pending for the destination `d`, which has answered a request with
     /// `result`. Calls `body` when `isAnswered` is true.
     private func with(
@@ -57,10 +49,13 @@ struct ChangedDestinationTests {
                     service.run({ SilentShipper(result: result) }, fatesChanged: {})
                 }
                 let reader = try StoreReader(path: path)
-                let isInTime = try waits { try isAnswered(reader, destination) }
-                service.stop()
-                thread.join()
-                #expect(isInTime)
+                do {
+                    defer {
+                        service.stop()
+                        thread.join()
+                    }
+                    try waitUntil("the request was answered") { try isAnswered(reader, destination) }
+                }
                 try body(path, writer)
             }
         }
@@ -84,36 +79,30 @@ struct ChangedDestinationTests {
             try reader.destination(destination.id)?.state.retryAt != nil
         }
         try with(Self.busy, until: isWaiting) { path, writer in
-            let reader = try StoreReader(path: path)
-            func statusAfterStart(url: String, where isMet: @escaping (String) -> Bool) throws -> DestinationStatus {
+            func statusAfterStart(url: String, reason: FailureClass) throws -> DestinationStatus {
                 let (destinations, registry) = (Destinations(), StatusRegistry(path: path))
                 try start(
                     destinations, try configuration(url: url), replacing: try configuration(), path, writer, registry)
                 defer { destinations.stop(timeout: .seconds(10)) }
-                func status() throws -> DestinationStatus {
-                    registry.status(try reader.figures(viewer: .everything), viewer: .everything).destinations[0]
-                }
-                let isInTime = try waits { try status().reason.map(isMet) ?? false }
-                #expect(isInTime)
-                return try status()
+                return try status(registry, path) { $0 == reason.rawValue }
             }
-            let same = try statusAfterStart(url: Self.url) { $0 == FailureClass.tooManyRequests.rawValue }
+            let same = try statusAfterStart(url: Self.url, reason: .tooManyRequests)
             #expect(try #require(same.nextAttempt) > Clock.wall.advanced(by: .seconds(1800)))
             #expect(same.advice == ForwardingView.requestedWait)
-            let other = try statusAfterStart(url: "http://127.0.0.1:2/") { $0 == FailureClass.refused.rawValue }
+            let other = try statusAfterStart(url: "http://127.0.0.1:2/", reason: .refused)
             #expect(other.advice == nil)
         }
     }
 
-    @Test("A pause is shown at once after a restart and after a reload, unless the address has changed")
-    func pauseAcrossStarts() throws {
+    /// Calls `body` when the destination is paused. Its function starts the destination, and returns its first status.
+    private func withPause(
+        _ reason: PauseReason, _ body: (_ firstStatus: (_ url: String) throws -> DestinationStatus) throws -> Void
+    ) throws {
         func isPaused(_ reader: StoreReader, _ destination: DestinationRow) throws -> Bool {
-            try reader.destination(destination.id)?.state.lastLoggedState == "paused: forbidden"
+            try reader.destination(destination.id)?.state.lastLoggedState == "paused: \(reason.rawValue)"
         }
-        let refusal = DeliveryResult(.paused(.forbidden), ResponseSummary("403"))
-        try with(refusal, until: isPaused) { path, writer in
+        try with(DeliveryResult(.paused(reason), ResponseSummary("403")), until: isPaused) { path, writer in
             let (destinations, registry) = (Destinations(), StatusRegistry(path: path))
-            let reader = try StoreReader(path: path)
             var previous = try configuration()
             func firstStatus(url: String) throws -> DestinationStatus {
                 var configuration = try configuration(url: url)
@@ -121,22 +110,46 @@ struct ChangedDestinationTests {
                 configuration.destinations[0].settings.forward.resumeDelay = .seconds(1_000_000)
                 try start(destinations, configuration, replacing: previous, path, writer, registry)
                 previous = configuration
-                func status() throws -> DestinationStatus {
-                    registry.status(try reader.figures(viewer: .everything), viewer: .everything).destinations[0]
-                }
-                let isInTime = try waits { try status().reason != DestinationStatus.removedReason }
-                #expect(isInTime)
-                destinations.stop(timeout: .seconds(10))
                 defer { registry.forgetForwarders() }
-                return try status()
+                defer { destinations.stop(timeout: .seconds(10)) }
+                return try status(registry, path) { $0 != DestinationStatus.removedReason }
             }
-            let restarted = try firstStatus(url: Self.url)
+            try body(firstStatus)
+        }
+    }
+
+    /// Waits until the reason in the status of the destination meets a condition. Returns the status.
+    private func status(
+        _ registry: StatusRegistry, _ path: String, when isMet: (String?) -> Bool
+    ) throws -> DestinationStatus {
+        let reader = try StoreReader(path: path)
+        var status: DestinationStatus?
+        try waitUntil("the destination has the expected reason") {
+            status = registry.status(try reader.figures(viewer: .everything), viewer: .everything).destinations[0]
+            return isMet(status?.reason)
+        }
+        return try #require(status)
+    }
+
+    @Test("A pause is shown at once after a restart and after a reload, unless the address has changed")
+    func pauseAcrossStarts() throws {
+        try withPause(.forbidden) { firstStatus in
+            let restarted = try firstStatus(Self.url)
             #expect(restarted.state == .paused)
             #expect(restarted.reason == PauseReason.forbidden.rawValue)
-            let reloaded = try firstStatus(url: Self.url)
+            let reloaded = try firstStatus(Self.url)
             #expect(reloaded.state == .paused)
             #expect(reloaded.failingSince == restarted.failingSince)
-            #expect(try firstStatus(url: "http://127.0.0.1:2/").state != .paused)
+            #expect(try firstStatus("http://127.0.0.1:2/").state != .paused)
+        }
+    }
+
+    @Test("A pause because of a missing credential ends at a restart if the credential is there now")
+    func foundCredential() throws {
+        // The destination of the configuration needs no credential.
+        try withPause(.noCredential) { firstStatus in
+            let status = try firstStatus(Self.url)
+            #expect(status.state != .paused)
         }
     }
 

@@ -20,19 +20,27 @@ struct PublishedLimitsTests {
         }
     }
 
-    @Test("A group that no longer exists is removed from the history, and causes no further publication")
-    func gone() throws {
-        try ScanFixture.with(LimitSettings(), seed: 1) { fixture in
-            try fixture.commit((0..<30).map { _ in IssueRecord(message: "Order failed") })
+    @Test(
+        "A group or application that no longer exists is removed from the history, and causes no further publication",
+        arguments: ["groups", "accounts"])
+    func gone(table: String) throws {
+        var limits = LimitSettings()
+        limits.applicationBurst = 12
+        try ScanFixture.with(limits, seed: 1) { fixture in
+            // The limit of the first group is reached, then that of the application.
+            for message in ["Order failed", "Payment failed", "Login failed"] {
+                try fixture.commit((0..<30).map { _ in IssueRecord(message: message) })
+            }
             let loop = try fixture.forwarder()
-            _ = try loop.scan(BatchLimit(records: 40, bytes: 1 << 20))
-            let held = loop.admission.history.groups.entries.count
-            #expect(held == 1)
+            _ = try loop.scan(BatchLimit(records: 100, bytes: 1 << 20))
+            let (groups, applications) = (loop.admission.history.groups, loop.admission.history.applications)
+            #expect(!groups.entries.isEmpty && applications.entries.count == 1)
             // Publishes without the known names, as after a restart.
-            try fixture.execute("PRAGMA foreign_keys=OFF; UPDATE groups SET id = id + 1000")
+            try fixture.execute("PRAGMA foreign_keys=OFF; UPDATE \(table) SET id = id + 1000")
             loop.publishLimits(isLast: true)
             #expect(loop.limitsDue == nil)
             #expect(loop.admission.history.groups.entries.isEmpty)
+            #expect(loop.admission.history.applications.entries.isEmpty == (table == "accounts"))
             let view = LimitView(loop.admission, offset: 0, at: RecordLogInstant(milliseconds: 0))
             #expect(view.groupIDs.isEmpty)
         }

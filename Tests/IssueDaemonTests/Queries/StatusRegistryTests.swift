@@ -1,6 +1,7 @@
 import Foundation
 import IssueCore
 import IssueProtocol
+import IssueTestSupport
 import Testing
 
 @testable import IssueDaemon
@@ -96,8 +97,8 @@ struct StatusRegistryTests {
         let first = try #require(since(.waiting, "no_answer"))
         statusRegistry.forgetForwarders()
         #expect(since(.paused, "unauthorised") == first)
-        // Waits until the clock has advanced, so that a new time would differ.
-        while Clock.wall <= first {}
+        // A new time would differ.
+        try waitUntil("the clock has advanced") { Clock.wall > first }
         statusRegistry = StatusRegistry(path: "/nowhere/issues.db", after: statusRegistry)
         #expect(since(.paused, "unauthorised") == first)
         #expect(since(.sending, nil) == nil)

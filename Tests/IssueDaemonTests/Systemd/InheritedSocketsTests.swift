@@ -15,6 +15,24 @@ struct InheritedSocketsTests {
         return listener.release()
     }
 
+    /// Moves two descriptors to free consecutive numbers, and returns the first one.
+    private func consecutive(_ one: CInt, _ other: CInt) throws -> CInt {
+        defer {
+            close(one)
+            close(other)
+        }
+        var minimum: CInt = 100
+        while true {
+            let first = fcntl(one, F_DUPFD, minimum)
+            let second = fcntl(other, F_DUPFD, first + 1)
+            try #require(first >= minimum && second > first)
+            if second == first + 1 { return first }
+            close(first)
+            close(second)
+            minimum = second
+        }
+    }
+
     @Test("An inherited listener accepts connections, and is closed on exec")
     func taken() throws {
         let folder = try ConfigurationFolder()
@@ -56,13 +74,7 @@ struct InheritedSocketsTests {
         ])
     func named(names: String, which: String) throws {
         let folder = try ConfigurationFolder()
-        // Two consecutive descriptors that no other code uses.
-        let first: CInt = 700 + CInt.random(in: 0..<100) * 2
-        for (offset, name) in ["first", "second"].enumerated() {
-            let number = try inherited("\(folder.path)/\(name)")
-            #expect(dup2(number, first + CInt(offset)) == first + CInt(offset))
-            close(number)
-        }
+        let first = try consecutive(inherited("\(folder.path)/first"), inherited("\(folder.path)/second"))
 
         var sockets = try InheritedSockets(pid: "7", count: "2", names: names, ownPID: 7, firstDescriptor: first)
         guard let listener = try sockets.takeListener(named: "issued") else {
@@ -117,16 +129,18 @@ struct InheritedSocketsTests {
     }
 
     @Test("The variables are removed from the environment")
-    func unset() throws {
-        for name in ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "WATCHDOG_USEC", "WATCHDOG_PID", "NOTIFY_SOCKET"] {
-            try ProcessEnvironment.set(name, to: "1")
-        }
-        let sockets = try InheritedSockets.takeFromEnvironment()
-        #expect(sockets.count == 0)
-        #expect(Watchdog.takeIntervalFromEnvironment() == nil)
-        #expect(!ServiceNotification.takeFromEnvironment().hasServiceManager)
-        for name in ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "WATCHDOG_USEC", "WATCHDOG_PID", "NOTIFY_SOCKET"] {
-            #expect(ProcessEnvironment[name] == nil)
+    func unset() async {
+        // Changed in a process of its own, since other tests read the environment at the same time.
+        await #expect(processExitsWith: .success) {
+            let names = [
+                "LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "WATCHDOG_USEC", "WATCHDOG_PID", "NOTIFY_SOCKET",
+            ]
+            for name in names { try ProcessEnvironment.set(name, to: "1") }
+            let sockets = try InheritedSockets.takeFromEnvironment()
+            #expect(sockets.count == 0)
+            #expect(Watchdog.takeIntervalFromEnvironment() == nil)
+            #expect(!ServiceNotification.takeFromEnvironment().hasServiceManager)
+            for name in names { #expect(ProcessEnvironment[name] == nil) }
         }
     }
 }

@@ -26,10 +26,15 @@ struct ReaderGateTests {
         #expect(gate.close())
     }
 
-    @Test("A closed gate blocks readers until it is opened")
+    @Test("A closed gate blocks readers until it is opened, but for at most a second")
     func waits() throws {
         let gate = ReaderGate()
         #expect(gate.close())
+        let start = MonotonicClock.now
+        gate.enter()
+        #expect(start.duration(to: MonotonicClock.now) >= .seconds(1))
+        #expect(!gate.close())
+        #expect(gate.leave())
         let reader = try Thread.start(name: "reader") {
             gate.enter()
             _ = gate.leave()

@@ -111,8 +111,14 @@ struct MetricsTests {
             }
             status.store.groups = 1_000_000
         }
+        func notifiers(_ number: Int) -> Int {
+            count {
+                $0.notifiers = [NotifierStatus](repeating: NotifierStatus(name: "a", format: "json"), count: number)
+            }
+        }
         #expect(busy == one)
-        #expect(two - one < 20)
+        #expect(two > one && two - one < 20)
+        #expect(notifiers(1) > one && notifiers(3) - notifiers(2) == notifiers(2) - notifiers(1))
     }
 
     @Test("Names follow the rules of Prometheus, and differ")

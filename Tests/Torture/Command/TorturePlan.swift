@@ -1,3 +1,4 @@
+import IssueTestSupport
 import UnixIO
 
 /// The faults of each cycle, in random order: a kill at each named point, and each other fault once or several times.

@@ -1,4 +1,5 @@
 package import IssueProtocol
+import IssueTestSupport
 
 /// The content of a reporter's nth record. It is always the same, so it does not have to be remembered.
 package struct Payload: Sendable {
