@@ -1,6 +1,7 @@
 import IssueCore
 import IssueProtocol
 import IssueStore
+import IssueTestSupport
 import Testing
 import UnixIO
 
@@ -26,22 +27,21 @@ struct OutageReloadTests {
                     var configuration = try ConfigurationFolder().load(text)
                     configuration.destinations[0].settings.forward.resumeDelay = .zero
                     configuration.destinations[0].settings.forward.criticalDelay = .zero
-                    let before = try requests()
                     try destinations.start(
                         configuration, replacing: previous, path: path, writer: writer, statusRegistry: statusRegistry,
                         log: log,
                         limitMonitor: LimitMonitor { _, _ in }, paused: { _ in }, fatesChanged: {})
                     previous = configuration
-                    let deadline = MonotonicClock.now.advanced(by: .seconds(30))
-                    while try requests() == before, MonotonicClock.now < deadline {
-                        Clock.sleep(for: .milliseconds(5))
-                    }
+                    try waitUntil("a request has failed", hasFailed)
                     destinations.stop(timeout: .seconds(2))
                     return lines().count { $0.contains("destination.unreachable") }
                 }
-                func requests() throws -> Int {
+                /// Returns `true` if the destination waits before the next attempt. The first attempt is due at once.
+                func hasFailed() throws -> Bool {
                     let figures = try StoreReader(path: path).figures(viewer: .everything)
-                    return statusRegistry.status(figures, viewer: .everything).destinations.first?.requests ?? 0
+                    let status = statusRegistry.status(figures, viewer: .everything).destinations.first
+                    guard let next = status?.nextAttempt else { return false }
+                    return status?.reason == FailureClass.refused.rawValue && next > Clock.wall
                 }
                 #expect(try run("") == 1)
                 #expect(try run("BatchRecords=7\n") == 1)

@@ -27,6 +27,8 @@ struct PublishedLimitsTests {
         var limits = LimitSettings()
         limits.applicationBurst = 12
         try ScanFixture.with(limits, seed: 1) { fixture in
+            // The history of an earlier day would have expired.
+            fixture.useCurrentTime()
             // The limit of the first group is reached, then that of the application.
             for message in ["Order failed", "Payment failed", "Login failed"] {
                 try fixture.commit((0..<30).map { _ in IssueRecord(message: message) })

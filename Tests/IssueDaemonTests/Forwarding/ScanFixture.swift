@@ -98,6 +98,9 @@ final class ScanFixture {
         if wallToo { wall += milliseconds }
     }
 
+    /// Sets the wall clock of the commits to that of the host.
+    func useCurrentTime() { wall = Clock.wall.millisecondsSince1970 }
+
     func commit(_ records: [IssueRecord]) throws {
         _ = try writer.commit(
             [Submission(records)], wall: IssueTimestamp(millisecondsSince1970: wall),
