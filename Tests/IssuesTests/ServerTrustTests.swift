@@ -1,5 +1,6 @@
 import Foundation
 import IssueProtocol
+import IssueTestSupport
 import Issues
 import TestSockets
 import Testing
@@ -59,20 +60,9 @@ struct ServerTrustTests {
 
     @Test("A socket found by searching is not used if another user could have placed it")
     func foundSocketChecks() throws {
-        let root = "/tmp/issues-trust-\(String(Randomness.uint64(), radix: 36))"
-        try FileSystem.makeFolders(root, mode: 0o700)
-        defer { try? FileManager.default.removeItem(atPath: root) }
-        let path = "\(root)/issued.sock"
+        let folder = try ScratchFolder()
+        let (root, path) = (folder.path, folder["issued.sock"])
         let listener = try Socket.listenUnix(at: .unix(path), mode: 0o666)
-        func reason(_ trust: ServerTrust, _ path: String) -> String? {
-            do throws(CollectorConnectionError) {
-                _ = try trust.connect(to: path, timeout: .seconds(5))
-                return nil
-            } catch {
-                guard case .untrusted(_, let reason) = error else { return "\(error)" }
-                return reason
-            }
-        }
         let own = CurrentProcess.userID
         #expect(reason(Self.trust(own), path) == nil)
         try FileSystem.setMode(0o777, of: root)
@@ -82,13 +72,31 @@ struct ServerTrustTests {
         #expect(reason(Self.trust(own), path) == nil)
         try FileManager.default.createSymbolicLink(atPath: "\(root)/link", withDestinationPath: path)
         #expect(reason(Self.trust(own), "\(root)/link") == "it is not a socket")
-        guard own == 0 else { return _ = consume listener }
-        try FileSystem.setMode(0o755, of: root)
-        try FileSystem.setOwner(4242, group: nil, of: root)
-        #expect(reason(Self.trust(own), path) == "its folder belongs to user 4242")
-        try FileSystem.setOwner(4242, group: nil, of: path)
-        #expect(reason(Self.trust(own), path) == "it belongs to user 4242")
         _ = consume listener
+    }
+
+    @Test(
+        "A socket found by searching is not used if it or its folder belongs to another user",
+        .enabled(if: CurrentProcess.userID == 0, "only root can give a folder away"))
+    func foundSocketOwners() throws {
+        let folder = try ScratchFolder()
+        let listener = try Socket.listenUnix(at: .unix(folder["issued.sock"]), mode: 0o666)
+        try FileSystem.setOwner(4242, group: nil, of: folder.path)
+        #expect(reason(Self.trust(0), folder["issued.sock"]) == "its folder belongs to user 4242")
+        try FileSystem.setOwner(4242, group: nil, of: folder["issued.sock"])
+        #expect(reason(Self.trust(0), folder["issued.sock"]) == "it belongs to user 4242")
+        _ = consume listener
+    }
+
+    /// Returns why a socket is not used; nil if it is used.
+    private func reason(_ trust: ServerTrust, _ path: String) -> String? {
+        do throws(CollectorConnectionError) {
+            _ = try trust.connect(to: path, timeout: .seconds(5))
+            return nil
+        } catch {
+            guard case .untrusted(_, let reason) = error else { return "\(error)" }
+            return reason
+        }
     }
 
     @Test("An untrusted socket is skipped")
