@@ -116,10 +116,12 @@ let package = Package(
         .testTarget(name: "IssueBrowsingTests", dependencies: ["IssueBrowsing", "Issues", "IssueProtocol"]),
         .testTarget(
             name: "IssueCommandsTests",
-            dependencies: ["IssueCommands", "IssueBrowsing", "Issues", "IssueProtocol", "UnixIO"]),
+            dependencies: [
+                "IssueCommands", "IssueBrowsing", "Issues", "IssueTestSupport", "IssueProtocol", "UnixIO",
+            ]),
         .testTarget(
             name: "IssueSQLTests",
-            dependencies: ["issued-sql", "IssueCommands", "IssueStore", "SQLiteKit", "UnixIO"]),
+            dependencies: ["issued-sql", "IssueCommands", "IssueStore", "IssueTestSupport", "SQLiteKit", "UnixIO"]),
         .testTarget(
             name: "EndToEndTests",
             dependencies: [

@@ -1,5 +1,6 @@
 import Foundation
 import IssueProtocol
+import IssueTestSupport
 import Issues
 import Testing
 import UnixIO
@@ -247,11 +248,8 @@ struct BundleTests {
         let forced = run(["-o", "/nowhere/b.txt", "--force"], exists: true)
         #expect(forced.outcome.code == .success && forced.saved.files.first?.isReplacing == true)
         // The existing file is found before anything is collected.
-        let folder = FileManager.default.temporaryDirectory.appending(path: "bundle-\(UUID())")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let file = folder.appending(path: "b.txt").path
-        try "mine".write(toFile: file, atomically: false, encoding: .utf8)
+        let folder = try ScratchFolder()
+        let file = try folder.write("mine", to: "b.txt")
         let early = run(["-o", file])
         #expect(early.outcome.code == .refused && early.outcome.calls.isEmpty && early.saved.files.isEmpty)
         #expect(
@@ -262,10 +260,8 @@ struct BundleTests {
 
     @Test("The file is new, and only its owner may read it")
     func mode() throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "bundle-\(UUID())")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let path = folder.appending(path: "b.txt").path
+        let folder = try ScratchFolder()
+        let path = folder["b.txt"]
         let tools = HostTools.process
         try tools.save(Array("one".utf8), path, false)
         #expect(try FileSystem.status(of: path).mode & 0o777 == 0o600)
@@ -278,10 +274,8 @@ struct BundleTests {
 
     @Test("The name of a file in the state directory is one line, so that it can't imitate a part of the bundle")
     func fileNames() throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "bundle-\(UUID())")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        try FileSystem.writeAtomically([1], to: folder.appending(path: "x\n==== log ====\n\u{1B}[2J").path)
+        let folder = try ScratchFolder()
+        try FileSystem.writeAtomically([1], to: folder["x\n==== log ====\n\u{1B}[2J"])
         let lines = try HostTools.process.list(folder.path)
         #expect(lines.count == 1)
         #expect(lines.allSatisfy { !$0.contains("\n") && !$0.contains("\u{1B}") && $0.contains("==== log ====") })

@@ -6,21 +6,13 @@ import UnixIO
 
 @Suite("issuectl group and explain")
 struct GroupTests {
-    private static func group(_ id: String = "g7", _ title: String = "Decoding failed") -> String {
-        """
-        {"id":"\(id)","title":"\(title)","severity":"error","state":"open","regressed":false,"app":"shop","uid":1000,\
-        "fingerprint":"f00d","records":8,"occurrences":8,"first_seen":"2026-11-18T12:00:00.000Z",\
-        "last_seen":"2026-11-21T11:57:00.000Z"}
-        """
-    }
-
     private static let merge = """
         {"id":7,"kind":"merge","group":"g1","other":"g2","app":"shop","uid":1000,"author":0,\
         "at":"2026-11-21T11:57:00.000Z","reason":"same \\u001bcause","hits":2}
         """
 
     private func merged(_ count: Int) -> ScriptedLink.Reply {
-        .reply(#"{"group":\#(Self.group()),"count":\#(count)}"#)
+        .reply(#"{"group":\#(Fixtures.group()),"count":\#(count)}"#)
     }
 
     @Test("group merge merges the named issues with a reason")
@@ -33,14 +25,14 @@ struct GroupTests {
     @Test("merge, split and rule add print how to undo their corrections, and --json has the numbers")
     func undoing() {
         func merged(_ numbers: String) -> ScriptedLink.Reply {
-            .reply(#"{"group":\#(Self.group()),"count":2,"corrections":[\#(numbers)]}"#)
+            .reply(#"{"group":\#(Fixtures.group()),"count":2,"corrections":[\#(numbers)]}"#)
         }
         let undo = "\nTo undo: issuectl group undo 7 8\n"
         #expect(issuectl(["group", "merge", "g7", "g8", "g9"], merged("7,8")).output.hasSuffix(undo))
         #expect(
             issuectl(["group", "rule", "add", "g7", "--template", "a*"], self.merged(2), merged("7,8")).output
                 .hasSuffix(undo))
-        let split = ScriptedLink.Reply.reply(#"{"groups":[\#(Self.group())],"values":["a"],"corrections":[7,8]}"#)
+        let split = ScriptedLink.Reply.reply(#"{"groups":[\#(Fixtures.group())],"values":["a"],"corrections":[7,8]}"#)
         #expect(issuectl(["group", "split", "g7", "--template", "a*"], split).output.hasSuffix(undo))
         #expect(issuectl(["group", "split", "g7", "--by", "file"], plan(["a", "b"]), split).output.hasSuffix(undo))
         // Nothing was merged.
@@ -54,7 +46,7 @@ struct GroupTests {
                     + "To undo all merges into it, also earlier ones: issuectl group split g7\n"))
         // Splits can only be undone by their numbers.
         let parts = ScriptedLink.Reply.reply(
-            #"{"groups":[\#(Self.group())],"values":["a"],"corrections":[\#(numbers)]}"#)
+            #"{"groups":[\#(Fixtures.group())],"values":["a"],"corrections":[\#(numbers)]}"#)
         #expect(
             issuectl(["group", "split", "g7", "--by", "file"], plan(["a", "b"]), parts).output.hasSuffix(
                 "\nTo undo the 256 corrections, see: issuectl group rule list g7\n"))
@@ -64,7 +56,7 @@ struct GroupTests {
 
     @Test("A merge of many issues that fails halfway says how to undo what was merged")
     func halfMerged() {
-        let first = ScriptedLink.Reply.reply(#"{"group":\#(Self.group()),"count":256,"corrections":[7]}"#)
+        let first = ScriptedLink.Reply.reply(#"{"group":\#(Fixtures.group()),"count":256,"corrections":[7]}"#)
         let outcome = issuectl(
             ["group", "merge", "g7", "--app", "shop", "--yes"], shown, list(300), first, .failure(.timedOut))
         #expect(outcome.code != .success)
@@ -77,11 +69,11 @@ struct GroupTests {
     }
 
     private func list(_ count: Int) -> ScriptedLink.Reply {
-        let groups = (0..<count).map { Self.group("g\(100 + $0)") } + [Self.group()]
+        let groups = (0..<count).map { Fixtures.group("g\(100 + $0)") } + [Fixtures.group()]
         return .reply(#"{"groups":[\#(groups.joined(separator: ","))]}"#)
     }
 
-    private var shown: ScriptedLink.Reply { .reply(#"{"group":\#(Self.group()),"fates":[]}"#) }
+    private var shown: ScriptedLink.Reply { .reply(#"{"group":\#(Fixtures.group()),"fates":[]}"#) }
 
     @Test("A merge by filter first prints the number of matching issues, and leaves out the target")
     func filter() {
@@ -111,7 +103,7 @@ struct GroupTests {
 
     @Test("merge and undo print the state of an issue that is not open")
     func states() {
-        let muted = Self.group().replacing(#""state":"open""#, with: #""state":"muted""#)
+        let muted = Fixtures.group().replacing(#""state":"open""#, with: #""state":"muted""#)
         let merged = issuectl(["group", "merge", "g7", "g8"], .reply(#"{"group":\#(muted),"count":1}"#))
         #expect(merged.output == lines("Merged 1 issue into g7 (8 records): [muted] Decoding failed"))
         let undone = issuectl(["group", "undo", "7"], .reply(#"{"groups":[\#(muted)]}"#))
@@ -120,7 +112,7 @@ struct GroupTests {
 
     @Test("group split splits by a pattern, and without one undoes merges")
     func split() {
-        let reply = ScriptedLink.Reply.reply(#"{"groups":[\#(Self.group()),\#(Self.group("g8", "Other"))]}"#)
+        let reply = ScriptedLink.Reply.reply(#"{"groups":[\#(Fixtures.group()),\#(Fixtures.group("g8", "Other"))]}"#)
         let split = issuectl(["group", "split", "g7", "--template", "Write *"], reply)
         #expect(split.calls == [#"SplitGroup {"group":"g7","template":"Write *"}"#])
         #expect(split.output == lines("g7 has 8 records: Decoding failed\ng8 has 8 records: Other"))
@@ -135,7 +127,7 @@ struct GroupTests {
     @Test("A split by a field prints the values first, and needs --yes for more than 50")
     func splitByField() {
         let reply = ScriptedLink.Reply.reply(
-            #"{"groups":[\#(Self.group()),\#(Self.group("g8", "Other"))],"values":["disk",""]}"#)
+            #"{"groups":[\#(Fixtures.group()),\#(Fixtures.group("g8", "Other"))],"values":["disk",""]}"#)
         let split = issuectl(
             ["group", "split", "g7", "--by", "domain", "--reason", "two teams"], plan(["disk", ""]), reply)
         #expect(
@@ -201,12 +193,12 @@ struct GroupTests {
             ])
         #expect(issuectl(["group", "rule", "add", "g7", "--template", "a*"], merged(51)).code == .refused)
         for words in [["undo", "7"], ["rule", "remove", "7"]] {
-            let undone = issuectl(["group"] + words, .reply(#"{"groups":[\#(Self.group())]}"#))
+            let undone = issuectl(["group"] + words, .reply(#"{"groups":[\#(Fixtures.group())]}"#))
             #expect(undone.calls == [#"UndoCorrection {"id":7}"#])
             #expect(undone.output == lines("g7 has 8 records: Decoding failed"))
         }
         let both = issuectl(
-            ["group", "undo", "7", "8"], .reply(#"{"groups":[\#(Self.group())]}"#), .reply(#"{"groups":[]}"#))
+            ["group", "undo", "7", "8"], .reply(#"{"groups":[\#(Fixtures.group())]}"#), .reply(#"{"groups":[]}"#))
         #expect(both.calls == [#"UndoCorrection {"id":7}"#, #"UndoCorrection {"id":8}"#])
         let absent = issuectl(["group", "undo", "7"], .failure(.refused(.notFound(id: "7"))))
         #expect(absent.errors == lines("issuectl: no correction 7: see issuectl group rule"))
@@ -238,7 +230,7 @@ struct GroupTests {
     @Test("undo tries every number, reports each that does not exist, and then exits with 1")
     func undoAbsent() {
         let absent = { ScriptedLink.Reply.failure(.refused(.notFound(id: $0))) }
-        let undone = ScriptedLink.Reply.reply(#"{"groups":[\#(Self.group())]}"#)
+        let undone = ScriptedLink.Reply.reply(#"{"groups":[\#(Fixtures.group())]}"#)
         for words in [["undo"], ["rule", "remove"]] {
             let outcome = issuectl(["group"] + words + ["4", "5", "6"], absent("4"), undone, absent("6"))
             #expect(outcome.calls.count == 3)
@@ -258,7 +250,7 @@ struct GroupTests {
     @Test("undo of several corrections prints each issue once in one JSON document, even if a later one does not exist")
     func undoSeveral() {
         func undone(_ ids: String...) -> ScriptedLink.Reply {
-            .reply(#"{"groups":[\#(ids.map { Self.group($0) }.joined(separator: ","))]}"#)
+            .reply(#"{"groups":[\#(ids.map { Fixtures.group($0) }.joined(separator: ","))]}"#)
         }
         let words = ["group", "undo", "4", "5", "--json"]
         let both = issuectl(words, undone("g7", "g8"), undone("g7", "g9"))
@@ -322,7 +314,7 @@ struct GroupTests {
             ["explain", "g1"],
             .reply(
                 """
-                {"group":\(Self.group()),"fingerprint":"f00d","chosen":false,"rule":2,"template":"Decoding failed",\
+                {"group":\(Fixtures.group()),"fingerprint":"f00d","chosen":false,"rule":2,"template":"Decoding failed",\
                 "ids":["g7","g8"],"corrections":[\(Self.merge)]}
                 """))
         #expect(outcome.calls == [#"Explain {"id":"g1"}"#])
@@ -331,7 +323,7 @@ struct GroupTests {
         #expect(outcome.output.contains("  7  merged g2 into g1"))
         let chosen = issuectl(
             ["explain", "g1"],
-            .reply(#"{"group":\#(Self.group()),"fingerprint":"x","chosen":true,"ids":["g7"],"corrections":[]}"#))
+            .reply(#"{"group":\#(Fixtures.group()),"fingerprint":"x","chosen":true,"ids":["g7"],"corrections":[]}"#))
         #expect(chosen.output.contains("chosen by the sender"))
         #expect(!chosen.output.contains("Other ids"))
     }
@@ -343,7 +335,7 @@ struct GroupTests {
                 ["explain", id],
                 .reply(
                     """
-                    {"group":\(Self.group()),"fingerprint":"\(fingerprint)","chosen":\(isChosen),"rule":2,\
+                    {"group":\(Fixtures.group()),"fingerprint":"\(fingerprint)","chosen":\(isChosen),"rule":2,\
                     "template":"\(template)","ids":["g7"],"corrections":[]}
                     """)
             ).output

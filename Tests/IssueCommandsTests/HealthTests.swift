@@ -1,6 +1,7 @@
 import Foundation
 import IssueCommands
 import IssueProtocol
+import IssueTestSupport
 import Issues
 import Testing
 import UnixIO
@@ -109,17 +110,15 @@ struct HealthTests {
 
     @Test("With --output, a file is replaced and nothing is printed")
     func file() throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "issued-metrics-\(UUID())")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let path = folder.appending(path: "issued.prom").path
+        let folder = try ScratchFolder()
+        let path = folder["issued.prom"]
         for content in ["old", "older"] {
             try content.write(toFile: path, atomically: false, encoding: .utf8)
             let outcome = issuectl(["metrics", "--output", path], .reply(Self.fine))
             #expect(outcome.code == .success && outcome.output.isEmpty)
             #expect(try String(contentsOfFile: path, encoding: .utf8).contains("\nissued_health_status 0\n"))
         }
-        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["issued.prom"])
+        #expect(folder.names == ["issued.prom"])
         for format in ["--json", "--ndjson"] {
             let printed = issuectl(["metrics", format], .reply(Self.fine)).output
             #expect(issuectl(["metrics", format, "--output", path], .reply(Self.fine)).output.isEmpty)
@@ -127,7 +126,7 @@ struct HealthTests {
         }
         let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
         #expect(mode == 0o644)
-        let missing = issuectl(["metrics", "--output", folder.path + "/missing/x.prom"], .reply(Self.fine))
+        let missing = issuectl(["metrics", "--output", folder["missing/x.prom"]], .reply(Self.fine))
         #expect(missing.code == .refused && missing.errors.contains("cannot write"))
     }
 }

@@ -1,5 +1,5 @@
-import Foundation
 import IssueProtocol
+import IssueTestSupport
 import Issues
 import Testing
 import UnixIO
@@ -44,11 +44,8 @@ struct MaintenanceTests {
 
     @Test("A FILE that ends with a slash is a folder, which must exist")
     func missingFolder() throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "issued-backup-\(UUID())")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let (absent, file) = (folder.appending(path: "absent").path, folder.appending(path: "file").path)
-        try "text".write(toFile: file, atomically: false, encoding: .utf8)
+        let folder = try ScratchFolder()
+        let (absent, file) = (folder["absent"], try folder.write("text", to: "file"))
         for path in [absent + "/", file + "/"] {
             let failure = CommandFailure(.refused, "\(path) is not an existing folder: nothing was copied")
             #expect(throws: failure) { try FileSaving.process.check(path) }
@@ -219,19 +216,14 @@ struct MaintenanceTests {
         // The last two are ENOSYS and EMLINK.
         arguments: [.notPermitted, .notSupported, Errno(rawValue: 38), Errno(rawValue: 31)] as [Errno])
     func withoutHardLinks(error: Errno) throws {
-        let folder = "/tmp/issuectl-\(String(Randomness.uint64(), radix: 36))"
-        try FileSystem.makeFolders(folder)
-        defer {
-            for name in (try? FileSystem.names(in: folder)) ?? [] { try? FileSystem.remove("\(folder)/\(name)") }
-            try? FileManager.default.removeItem(atPath: folder)
-        }
-        let (copy, other) = ("\(folder)/copy", "\(folder)/other")
-        try FileSystem.writeAtomically(Array("new".utf8), to: "\(folder)/tmp")
-        let target = try TargetFolder(folder)
+        let folder = try ScratchFolder()
+        let (copy, other) = (folder["copy"], folder["other"])
+        try folder.write("new", to: "tmp")
+        let target = try TargetFolder(folder.path)
         let refuse = { (_: borrowing TargetFolder, _: String, _: String) throws(Errno) in throw error }
         try FileSaving.rename("tmp", to: "copy", in: target, link: refuse)
         #expect(try FileSystem.read(copy, limit: 10) == Array("new".utf8))
-        #expect(try FileSystem.names(in: folder) == ["copy"])
+        #expect(folder.names == ["copy"])
         try FileSystem.writeAtomically(Array("old".utf8), to: other)
         #expect(throws: Errno.alreadyExists) { try FileSaving.rename("copy", to: "other", in: target, link: refuse) }
         #expect(throws: Errno.alreadyExists) { try FileSaving.rename("copy", to: "other", in: target) }

@@ -1,5 +1,7 @@
 import Foundation
+import IssueTestSupport
 import Testing
+import UnixIO
 
 @Suite("Manual pages of the commands")
 struct ManualPageTests {
@@ -31,18 +33,12 @@ struct ManualPageTests {
         .enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/mandoc")))
     func lint() throws {
         for command in Self.commands {
-            let file = FileManager.default.temporaryDirectory.appending(path: "issuectl-\(UUID().uuidString).1")
-            defer { try? FileManager.default.removeItem(at: file) }
-            try issuectl(["__manual", command, "2026-11-23"]).output.write(to: file, atomically: true, encoding: .utf8)
-            let mandoc = Process()
-            let output = Pipe()
-            mandoc.executableURL = URL(filePath: "/usr/bin/mandoc")
-            mandoc.arguments = ["-T", "lint", file.path]
-            mandoc.standardOutput = output
-            try mandoc.run()
-            let said = try output.fileHandleForReading.readToEnd() ?? Data()
-            mandoc.waitUntilExit()
-            #expect(said.isEmpty, "\(command): \(String(decoding: said, as: UTF8.self))")
+            let folder = try ScratchFolder()
+            let page = issuectl(["__manual", command, "2026-11-23"]).output
+            let file = try folder.write(page, to: "issuectl-\(command).1")
+            let run = try CommandRun(
+                ["/usr/bin/mandoc", "-T", "lint", file], environment: [], timeout: .seconds(60))
+            #expect(run.output.isEmpty, "\(command): \(String(decoding: run.output, as: UTF8.self))")
         }
     }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import IssueTestSupport
 
 /// The files of the repository that tests compare with the program.
 enum ShippedText {
@@ -6,8 +7,6 @@ enum ShippedText {
     ///
     /// - Parameter path: The path in the repository.
     static func of(_ path: String) throws -> String {
-        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent()
-        return try String(contentsOf: root.appending(path: path), encoding: .utf8)
+        try String(contentsOfFile: TestBinaries.repository + path, encoding: .utf8)
     }
 }

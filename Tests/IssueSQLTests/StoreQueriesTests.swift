@@ -1,5 +1,6 @@
 import Foundation
 import IssueStore
+import IssueTestSupport
 import SQLiteKit
 import Synchronization
 import Testing
@@ -20,10 +21,8 @@ struct StoreQueriesTests {
     private func withStore<Value>(_ body: (_ path: String, _ writer: DatabaseConnection) throws -> Value) throws
         -> Value
     {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "issue-sql-\(UUID().uuidString)").path
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
-        defer { try? FileManager.default.removeItem(atPath: folder) }
-        let path = "\(folder)/issues.db"
+        let folder = try ScratchFolder()
+        let path = folder["issues.db"]
         let writer = try DatabaseConnection(path: path)
         try writer.setPragma("journal_mode", to: "WAL")
         _ = try Schema.migrator.migrate(writer)

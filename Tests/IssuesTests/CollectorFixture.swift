@@ -1,4 +1,3 @@
-import Foundation
 import IssueTestSupport
 import Issues
 import UnixIO
@@ -15,9 +14,8 @@ struct CollectorFixture: Sendable {
         faults: [FakeCollector.Fault]? = [], limits: OutboxLimits = quickLimits,
         _ body: (CollectorFixture) async throws -> Void
     ) async throws {
-        let folder = "/tmp/issues-\(String(Randomness.uint64(), radix: 36))"
-        try FileSystem.makeFolders(folder, mode: 0o700)
-        let path = "\(folder)/issued.sock"
+        let folder = try ScratchFolder()
+        let path = folder["issued.sock"]
         let delivery = Delivery(paths: [path], limits: limits)
         let collector = try faults.map { try FakeCollector(path: path, faults: $0) }
         let fixture = CollectorFixture(
@@ -25,10 +23,10 @@ struct CollectorFixture: Sendable {
         do {
             try await body(fixture)
         } catch {
-            try? await fixture.clear(folder)
+            try? await fixture.stop()
             throw error
         }
-        try await fixture.clear(folder)
+        try await fixture.stop()
     }
 
     /// Limits with short delays, so that tests are fast.
@@ -46,10 +44,9 @@ struct CollectorFixture: Sendable {
         try await onThread { [delivery] in delivery.waitForFailure(timeout: .seconds(60)) }
     }
 
-    private func clear(_ folder: String) async throws {
+    private func stop() async throws {
         delivery.stop()
         try await onThread { [collector] in collector?.stop() }
-        try? FileManager.default.removeItem(atPath: folder)
     }
 }
 

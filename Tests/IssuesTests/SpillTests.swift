@@ -1,5 +1,5 @@
-import Foundation
 import IssueProtocol
+import IssueTestSupport
 import Issues
 import Testing
 import UnixIO
@@ -21,16 +21,8 @@ struct SpillTests {
     }
 
     private static func withFolder(_ limit: Int = 1 << 20, _ body: (SpillFolder) async throws -> Void) async throws {
-        let root = "/tmp/issues-spill-\(String(Randomness.uint64(), radix: 36))"
-        let folder = SpillFolder(path: "\(root)/unsent", limit: limit)
-        defer {
-            for name in (try? FileSystem.names(in: folder.path)) ?? [] {
-                try? FileSystem.remove("\(folder.path)/\(name)")
-            }
-            try? FileManager.default.removeItem(atPath: folder.path)
-            try? FileManager.default.removeItem(atPath: root)
-        }
-        try await body(folder)
+        let root = try ScratchFolder()
+        try await body(SpillFolder(path: root["unsent"], limit: limit))
     }
 
     private static func calls(in folder: SpillFolder) -> [String] {

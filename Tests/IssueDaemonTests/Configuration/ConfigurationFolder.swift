@@ -1,20 +1,17 @@
 import Foundation
+import IssueTestSupport
 
 @testable import IssueDaemon
 
 /// A temporary folder for configuration files, removed when the test ends.
 struct ConfigurationFolder: ~Copyable {
-    let path: String
+    private let folder: ScratchFolder
 
     init() throws {
-        let name = "cfg-" + String(UInt64.random(in: 0...UInt64.max), radix: 36)
-        path = FileManager.default.temporaryDirectory.appendingPathComponent(name).path
-        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        folder = try ScratchFolder(named: "cfg")
     }
 
-    deinit {
-        try? FileManager.default.removeItem(atPath: path)
-    }
+    var path: String { folder.path }
 
     /// Writes a file and returns its path.
     @discardableResult

@@ -1,22 +1,13 @@
 import Foundation
+import IssueTestSupport
 
 /// The shipped configuration file, its manual page, and other files of the repository.
 enum ShippedFile {
-    private static var root: URL {
-        var url = URL(fileURLWithPath: #filePath)
-        for _ in 0..<4 { url.deleteLastPathComponent() }
-        return url
-    }
+    static var path: String { TestBinaries.repository + "config/issued.conf" }
 
-    static var path: String { root.appendingPathComponent("config/issued.conf").path }
+    static func bytes() throws -> [UInt8] { Array(try text().utf8) }
 
-    static func bytes() throws -> [UInt8] {
-        Array(try Data(contentsOf: URL(fileURLWithPath: path)))
-    }
-
-    static func text() throws -> String {
-        String(decoding: try bytes(), as: UTF8.self)
-    }
+    static func text() throws -> String { try text(at: "config/issued.conf") }
 
     static func manualPage() throws -> String {
         try text(at: "Documentation/man/issued.conf.5").replacingOccurrences(of: "\\-", with: "-")
@@ -26,7 +17,7 @@ enum ShippedFile {
     ///
     /// - Parameter path: The path from the top of the repository.
     static func text(at path: String) throws -> String {
-        String(decoding: try Data(contentsOf: root.appendingPathComponent(path)), as: UTF8.self)
+        try String(contentsOfFile: TestBinaries.repository + path, encoding: .utf8)
     }
 
     /// Returns the text with all commented-out defaults uncommented.

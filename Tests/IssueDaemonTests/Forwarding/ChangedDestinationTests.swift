@@ -159,10 +159,7 @@ struct ChangedDestinationTests {
             try reader.destination(destination.id)?.state.retryAt != nil
         }
         try with(Self.busy, until: isWaiting) { path, writer in
-            let lines = Mutex<[String]>([])
-            let log = Log(level: .notice, form: .plain) { line in
-                if line.contains(LogEvent.destinationRemoved.id) { lines.withLock { $0.append(line) } }
-            }
+            let (log, lines) = keptLog()
             let destinations = Destinations()
             let registry = StatusRegistry(path: path)
             let (before, renamed) = (try configuration(), try configuration("renamed"))
@@ -171,7 +168,7 @@ struct ChangedDestinationTests {
             // While the files have an error, the last valid configuration is still the one before.
             try start(destinations, renamed, replacing: before, path, writer, registry, log: log)
             destinations.stop(timeout: .seconds(10))
-            let logged = lines.withLock { $0 }
+            let logged = lines().filter { $0.contains(LogEvent.destinationRemoved.id) }
             #expect(logged.count == 1)
             #expect(logged.first?.hasPrefix("issued: warning: ") == true)
             #expect(logged.first?.contains("destination=d pending=1 ") == true)

@@ -1,6 +1,7 @@
 import Foundation
 import IssueProtocol
 import IssueStore
+import IssueTestSupport
 import SQLiteKit
 import UnixIO
 
@@ -8,11 +9,36 @@ import UnixIO
 @testable import IssueDaemon
 
 /// Returns a log, and a function that returns its lines so far.
-func keptLog() -> (Log, lines: () -> [String]) {
+func keptLog(
+    _ level: LogLevel = .notice, _ form: LogForm = .plain, journal: String = "/nonexistent/socket"
+) -> (Log, lines: () -> [String]) {
     let lines = Monitor<[String]>([])
-    return (
-        Log(level: .notice, form: .plain) { line in lines.withLock { $0.append(line) } }, { lines.withLock { $0 } }
-    )
+    let log = Log(level: level, form: form, journal: journal) { line in lines.withLock { $0.append(line) } }
+    return (log, { lines.withLock { $0 } })
+}
+
+extension WriterService {
+    /// Calls `body` with a running writer of a database.
+    static func with<Value>(
+        _ path: String, _ limits: LimitSettings = LimitSettings(),
+        refused: @escaping @Sendable (Int) -> Void = { _ in },
+        mustReopen: @escaping @Sendable () -> Void = {}, _ body: (WriterService) throws -> Value
+    ) throws -> Value {
+        let writer = WriterService(
+            opening: StoreOpening(path: path, limits: limits, retention: RetentionSettings()), log: .silent)
+        let thread = try JoinableThread(name: "writer") {
+            writer.run(
+                WriterService.Callbacks(
+                    stored: { _ in }, refused: { refused($0.count) }, changed: { _ in }, mustReopen: mustReopen,
+                    removed: {})
+            ) { _ in }
+        }
+        defer {
+            writer.stop()
+            thread.join()
+        }
+        return try body(writer)
+    }
 }
 
 /// A store with a destination, whose record log is scanned in portions, some of them by a new forwarding loop.
@@ -22,7 +48,7 @@ final class ScanFixture {
     let reader: StoreReader
     let limits: LimitSettings
     let destination: DestinationRow
-    private var random: UInt64
+    private var random: SeededGenerator
     private var wall: Int64 = 1_790_000_000_000
     private var monotonic: Int64 = 1_000_000
 
@@ -41,43 +67,25 @@ final class ScanFixture {
 
     /// Calls `body` with the path of a database in a temporary folder.
     static func withPath(_ body: (String) throws -> Void) throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "issuewalk-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        try body(folder.appending(path: "issues.db").path)
+        let folder = try ScratchFolder()
+        try body(folder["issues.db"])
     }
 
     /// Calls `body` with a running writer of a database.
     static func withWriter(_ path: String, _ body: (WriterService) throws -> Void) throws {
-        let writer = WriterService(
-            opening: StoreOpening(path: path, limits: .withoutLimits, retention: RetentionSettings()), log: .silent)
-        let writing = try JoinableThread(name: "writer") {
-            writer.run(
-                WriterService.Callbacks(
-                    stored: { _ in }, refused: { _ in }, changed: { _ in }, mustReopen: {}, removed: {})
-            ) { _ in }
-        }
-        defer {
-            writer.stop()
-            writing.join()
-        }
-        try body(writer)
+        try WriterService.with(path, .withoutLimits, body)
     }
 
     /// Returns random lower-case letters, which hardly compress.
     static func noise(_ count: Int, seed: UInt64) -> String {
-        var random = seed
-        let letters = (0..<count).map { _ in
-            random = random &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-            return UInt8(ascii: "a") + UInt8(random >> 33 % 26)
-        }
-        return String(decoding: letters, as: UTF8.self)
+        var random = SeededGenerator(seed)
+        return String((0..<count).map { _ in "abcdefghijklmnopqrstuvwxyz".randomElement(using: &random) ?? "a" })
     }
 
     init(_ path: String, _ limits: LimitSettings, seed: UInt64) throws {
         self.path = path
         self.limits = limits
-        random = seed
+        random = SeededGenerator(seed)
         var settings = StoreWriterSettings(path: path, limits: LimitSettings(), randomBits: { 0x0123_4567_89AB_CDEF })
         settings.rangeRecords = 1000
         writer = try StoreWriter(settings)
@@ -87,8 +95,7 @@ final class ScanFixture {
     }
 
     func below(_ bound: Int64) -> Int64 {
-        random = random &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-        return Int64(random >> 33) % bound
+        Int64.random(in: 0..<bound, using: &random)
     }
 
     // MARK: Record log

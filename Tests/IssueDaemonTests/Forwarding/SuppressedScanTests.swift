@@ -101,7 +101,10 @@ struct SuppressedScanTests {
     @Test("A summary in an unfinished batch is not put into another one")
     func summaryOnce() throws {
         try ScanFixture.with(Self.tight, seed: 1) { fixture in
-            try report(600, to: fixture, seed: 1)
+            try report(300, to: fixture, seed: 1)
+            // A summary is due.
+            fixture.pass(20_000)
+            try report(300, to: fixture, seed: 1)
             let limit = BatchLimit(records: 40, bytes: 1 << 20)
             let loop = try fixture.forwarder()
             while true {

@@ -37,11 +37,10 @@ struct RedactionTests {
         let folder = try ConfigurationFolder()
         let file = RedactionKeyFile(nextTo: "\(folder.path)/issues.db")
         try FileSystem.writeAtomically([1, 2, 3], to: file.path)
-        let lines = Mutex<[String]>([])
-        let log = Log(level: .notice, form: .plain) { line in lines.withLock { $0.append(line) } }
+        let (log, lines) = keptLog()
         var redactor = file.redactor(hashing, log)
         #expect(redactor.text("mail ann@example.net") == "mail [@email]")
-        #expect(lines.withLock { $0.joined().contains("config.redaction-key-unusable") })
+        #expect(lines().joined().contains("config.redaction-key-unusable"))
         #expect(try FileSystem.read(file.path, limit: 16) == [1, 2, 3])
     }
 

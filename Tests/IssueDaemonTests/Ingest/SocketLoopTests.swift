@@ -1,7 +1,7 @@
-import Foundation
 import IssueCore
 import IssueProtocol
 import IssueStore
+import IssueTestSupport
 import Synchronization
 import Testing
 import UnixIO
@@ -26,10 +26,8 @@ struct SocketLoopTests {
         _ body: (_ service: SocketService, _ calls: Monitor<Calls>, _ connect: () throws -> FileDescriptor) throws ->
             Void
     ) throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "socket-\(UUID().uuidString.prefix(8))")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let address = try SocketAddress.unix(folder.appending(path: "socket").path)
+        let folder = try ScratchFolder()
+        let address = try SocketAddress.unix(folder["socket"])
         let service = try SocketService(
             listener: SharedDescriptor(try Socket.listenUnix(at: address, mode: 0o600)), .default,
             statusRegistry: StatusRegistry(path: "/nowhere/issues.db"), log: .silent)

@@ -1,5 +1,4 @@
 import IssueProtocol
-import Synchronization
 import TestSockets
 import Testing
 import UnixIO
@@ -57,20 +56,15 @@ struct JournalEventTests {
 
     @Test("Without a journal, an event is an ordinary line")
     func elsewhere() throws {
-        let lines = Mutex<[String]>([])
-        func log(_ form: LogForm, _ path: String) -> Log {
-            Log(level: .notice, form: form, journal: path) { line in lines.withLock { $0.append(line) } }
-        }
         let path = "/tmp/issued-journal-\(Randomness.uint64())"
         let journal = try Socket.datagramReceiver(at: path)
         defer { try? FileSystem.remove(path) }
-        log(.plain, path).warning(.destinationAvailable, ["destination": "logzio"])
-        log(.journal, "/nonexistent/socket").warning(.destinationAvailable, ["destination": "logzio"])
-        #expect(
-            lines.withLock { $0 } == [
-                "issued: warning: Destination accepts records again destination=logzio id=destination.available\n",
-                "<4>Destination accepts records again destination=logzio id=destination.available\n",
-            ])
+        let (plain, plainLines) = keptLog(.notice, .plain, journal: path)
+        let (unreachable, lines) = keptLog(.notice, .journal)
+        for log in [plain, unreachable] { log.warning(.destinationAvailable, ["destination": "logzio"]) }
+        let line = "Destination accepts records again destination=logzio id=destination.available\n"
+        #expect(plainLines() == ["issued: warning: \(line)"])
+        #expect(lines() == ["<4>\(line)"])
         _ = journal
     }
 

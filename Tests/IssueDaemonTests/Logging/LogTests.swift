@@ -1,25 +1,15 @@
 import Foundation
 import IssueProtocol
-import Synchronization
 import Testing
 
 @testable import IssueDaemon
 
 @Suite("The diagnostic log")
 struct LogTests {
-    private final class LineCollector: Sendable {
-        let all = Mutex<[String]>([])
-    }
-
-    private func log(_ level: LogLevel, _ form: LogForm) -> (Log, LineCollector) {
-        let lines = LineCollector()
-        return (Log(level: level, form: form) { line in lines.all.withLock { $0.append(line) } }, lines)
-    }
-
     @Test("A line starts with the priority for the journal, else with the level, and ends with the identifier")
     func forms() {
-        let (journal, inJournal) = log(.debug, .journal)
-        let (plain, onScreen) = log(.debug, .plain)
+        let (journal, inJournal) = keptLog(.debug, .journal)
+        let (plain, onScreen) = keptLog(.debug)
         for log in [journal, plain] {
             log.log(.debug, .daemonReady)
             log.info(.destinationBatchFinished, ["lines": "5"])
@@ -30,13 +20,13 @@ struct LogTests {
         let failure =
             "Store maintenance failed; retrying later error=\"no answer\" file=a id=store.maintenance-failed\n"
         #expect(
-            inJournal.all.withLock { $0 } == [
+            inJournal() == [
                 "<7>Ready id=daemon.ready\n", "<6>Batch finished lines=5 id=destination.batch-finished\n",
                 "<5>Database opened id=store.opened\n", "<4>\(failure)",
                 "<3>Could not serve the socket; exiting id=socket.failed\n",
             ])
         #expect(
-            onScreen.all.withLock { $0 } == [
+            onScreen() == [
                 "issued: debug: Ready id=daemon.ready\n",
                 "issued: info: Batch finished lines=5 id=destination.batch-finished\n",
                 "issued: notice: Database opened id=store.opened\n", "issued: warning: \(failure)",
@@ -46,7 +36,7 @@ struct LogTests {
 
     @Test("The fields of a line below the level are not evaluated; the level changes for all copies of a log")
     func levels() {
-        let (log, lines) = log(.notice, .plain)
+        let (log, lines) = keptLog()
         let copy = log
         func never() -> KeyValuePairs<String, String> {
             Issue.record("The fields of a line that is not written were evaluated")
@@ -58,7 +48,7 @@ struct LogTests {
         copy.info(.daemonStopping)
         log.setLevel(.error)
         copy.warning(.daemonReady, never())
-        #expect(lines.all.withLock { $0 } == ["issued: info: Stopping id=daemon.stopping\n"])
+        #expect(lines() == ["issued: info: Stopping id=daemon.stopping\n"])
     }
 
     @Test(
@@ -71,16 +61,16 @@ struct LogTests {
             ("e\u{301}", "e\u{301}"),
         ])
     func escapes(value: String, written: String) {
-        let (log, lines) = log(.notice, .plain)
+        let (log, lines) = keptLog()
         log.notice(.daemonReady, ["v": value])
-        #expect(lines.all.withLock { $0 } == ["issued: notice: Ready v=\(written) id=daemon.ready\n"])
+        #expect(lines() == ["issued: notice: Ready v=\(written) id=daemon.ready\n"])
     }
 
     @Test("A long value is truncated")
     func long() {
-        let (log, lines) = log(.notice, .plain)
+        let (log, lines) = keptLog()
         log.notice(.daemonReady, ["v": String(repeating: "a", count: 100_000)])
-        #expect(lines.all.withLock { $0[0].utf8.count } < 1100)
+        #expect(lines()[0].utf8.count < 1100)
     }
 
     @Test("The journal's format is chosen if standard error leads to the journal")

@@ -1,6 +1,8 @@
 import Foundation
 import IssueProtocol
+import IssueTestSupport
 import Testing
+import UnixIO
 
 @testable import IssueDaemon
 
@@ -47,30 +49,20 @@ struct MessageCatalogTests {
         "journalctl accepts the catalog and finds its entries",
         .enabled(if: FileManager.default.isExecutableFile(atPath: journalctl), "journalctl is missing"))
     func accepted() throws {
-        let root = FileManager.default.temporaryDirectory.appending(path: "issued-catalog-\(UUID())")
-        defer { try? FileManager.default.removeItem(at: root) }
-        let folder = root.appending(path: "usr/lib/systemd/catalog")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        try MessageCatalog.text.write(
-            to: folder.appending(path: "issued.catalog"), atomically: false, encoding: .utf8)
+        let root = try ScratchFolder()
+        let folder = root["usr/lib/systemd/catalog"]
+        try FileSystem.makeFolders(folder)
+        try FileSystem.writeAtomically(Array(MessageCatalog.text.utf8), to: "\(folder)/issued.catalog")
         let update = try run(["--root=\(root.path)", "--update-catalog"])
-        #expect(update.code == 0, "\(update.output)")
+        #expect(update.end == .exit(0), "\(update.text)")
         for event in LogEvent.all.prefix(20) {
             let dump = try run(["--root=\(root.path)", "--dump-catalog", event.messageID])
-            #expect(dump.code == 0 && dump.output.contains("Subject: \(event.message)"), "\(dump.output)")
+            #expect(dump.end == .exit(0) && dump.text.contains("Subject: \(event.message)"), "\(dump.text)")
         }
     }
 
-    private func run(_ arguments: [String]) throws -> (code: Int32, output: String) {
-        let process = Process()
-        process.executableURL = URL(filePath: Self.journalctl)
-        process.arguments = arguments
-        let pipe = Pipe()
-        process.standardOutput = pipe
-        process.standardError = pipe
-        try process.run()
-        let output = try pipe.fileHandleForReading.readToEnd() ?? Data()
-        process.waitUntilExit()
-        return (process.terminationStatus, String(decoding: output, as: UTF8.self))
+    private func run(_ arguments: [String]) throws -> (end: CommandRun.End, text: String) {
+        let run = try CommandRun([Self.journalctl] + arguments, environment: [], timeout: .seconds(60))
+        return (run.end, String(decoding: run.output, as: UTF8.self))
     }
 }

@@ -2,6 +2,7 @@ import Foundation
 import IssueCore
 import IssueProtocol
 import IssueStore
+import IssueTestSupport
 import SQLiteKit
 import Testing
 import UnixIO
@@ -10,33 +11,35 @@ import UnixIO
 
 /// A store and a notifier that runs a program, whose exit status a test chooses.
 final class NotifierFixture {
-    private let folder: URL
+    private let folder: ScratchFolder
     private let path: String
     private let settings: NotifierSettings
     private let log: Log
     let writer: WriterService
     let service: NotifierService
     private let statusRegistry: StatusRegistry
-    private let lines = Monitor<[String]>([])
-    private let writerThread: JoinableThread
+    private let lines: () -> [String]
     private let notifierThread: JoinableThread
 
     static func with(
         _ change: (inout NotifierSettings) -> Void = { _ in }, _ body: (NotifierFixture) throws -> Void
     ) throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "notifier-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let fixture = try NotifierFixture(folder, change)
-        defer { fixture.stop() }
-        try body(fixture)
+        let folder = try ScratchFolder()
+        try WriterService.with(folder["issues.db"]) { writer in
+            let fixture = try NotifierFixture(folder, writer, change)
+            defer { fixture.stop() }
+            try body(fixture)
+        }
     }
 
-    private init(_ folder: URL, _ change: (inout NotifierSettings) -> Void) throws {
+    private init(
+        _ folder: ScratchFolder, _ writer: WriterService, _ change: (inout NotifierSettings) -> Void
+    ) throws {
         self.folder = folder
-        path = folder.appending(path: "issues.db").path
-        try Data("0".utf8).write(to: folder.appending(path: "status"))
-        try Data().write(to: folder.appending(path: "messages"))
+        self.writer = writer
+        path = folder["issues.db"]
+        try folder.write("0", to: "status")
+        try folder.write("", to: "messages")
         let script =
             "touch \(folder.path)/begun; while [ -e \(folder.path)/held ]; do sleep 0.01; done; "
             + "cat >> \(folder.path)/messages; echo >> \(folder.path)/messages; exit $(cat \(folder.path)/status)"
@@ -46,22 +49,9 @@ final class NotifierFixture {
         change(&settings)
         self.settings = settings
 
-        let (lines, rate) = (lines, settings.escalation)
-        let log = Log(level: .info, form: .plain) { line in
-            lines.withLock { $0.append(line) }
-            lines.broadcast()
-        }
-        self.log = log
+        let rate = settings.escalation
+        (log, lines) = keptLog(.info)
         statusRegistry = StatusRegistry(path: path)
-        let writer = WriterService(
-            opening: StoreOpening(path: path, limits: LimitSettings(), retention: RetentionSettings()), log: .silent)
-        writerThread = try JoinableThread(name: "writer") {
-            writer.run(
-                WriterService.Callbacks(
-                    stored: { _ in }, refused: { _ in }, changed: { _ in }, mustReopen: {}, removed: {})
-            ) { _ in }
-        }
-        self.writer = writer
         let id = try writer.perform { writer in
             let row = try writer.configureNotifiers(["oncall"]).rows[0]
             try writer.count(rate, notifier: row.id)
@@ -77,8 +67,6 @@ final class NotifierFixture {
     private func stop() {
         service.stop()
         notifierThread.join()
-        writer.stop()
-        writerThread.join()
     }
 
     /// Starts notifiers with these names and the program of this fixture, in place of the fixture's own service.
@@ -125,27 +113,26 @@ final class NotifierFixture {
 
     /// Chooses the exit status of the program.
     func exit(with status: Int) throws {
-        try Data("\(status)".utf8).write(to: folder.appending(path: "status"), options: .atomic)
+        try Data("\(status)".utf8).write(to: URL(filePath: folder["status"]), options: .atomic)
     }
 
     /// Makes the program wait until `releaseProgram()` before it reads its message.
     func holdProgram() throws {
-        try? FileManager.default.removeItem(at: folder.appending(path: "begun"))
-        try Data().write(to: folder.appending(path: "held"))
+        try? folder.remove("begun")
+        try folder.write("", to: "held")
     }
 
     func releaseProgram() throws {
-        try FileManager.default.removeItem(at: folder.appending(path: "held"))
+        try folder.remove("held")
     }
 
     /// Whether the program has run since `holdProgram()`.
-    var hasProgramBegun: Bool { FileManager.default.fileExists(atPath: folder.appending(path: "begun").path) }
+    var hasProgramBegun: Bool { folder.names.contains("begun") }
 
     /// The messages that the program got.
     var messages: [JSONValue] {
         get throws {
-            let text = try String(contentsOf: folder.appending(path: "messages"), encoding: .utf8)
-            return try text.split(separator: "\n").map { try JSONValue(json: String($0)) }
+            try folder.text(of: "messages").split(separator: "\n").map { try JSONValue(json: String($0)) }
         }
     }
 
@@ -158,31 +145,14 @@ final class NotifierFixture {
     }
 
     /// The number of lines of the log about an event.
-    func lineCount(_ event: LogEvent) -> Int {
-        lines.withLock { lines in lines.count { $0.contains("id=\(event.id)") } }
-    }
+    func lineCount(_ event: LogEvent) -> Int { logged(event).count }
 
     /// The lines of the log about an event.
-    func logged(_ event: LogEvent) -> [String] {
-        lines.withLock { lines in lines.filter { $0.contains("id=\(event.id)") } }
-    }
+    func logged(_ event: LogEvent) -> [String] { lines().filter { $0.contains("id=\(event.id)") } }
 
     /// Waits for a line of the log.
-    func waits(for event: LogEvent, count: Int = 1) -> Bool {
-        lines.wait(deadline: MonotonicClock.now.advanced(by: .seconds(60))) { lines in
-            lines.count { $0.contains("id=\(event.id)") } >= count ? true : nil
-        } ?? false
-    }
-
-    /// Waits until a condition is true.
-    func eventually(
-        _ comment: Comment, sourceLocation: Testing.SourceLocation = #_sourceLocation, _ condition: () throws -> Bool
-    ) throws {
-        let deadline = Clock.monotonic.advanced(by: .seconds(60))
-        while try !condition() {
-            try #require(Clock.monotonic < deadline, comment, sourceLocation: sourceLocation)
-            usleep(5000)
-        }
+    func wait(for event: LogEvent, count: Int = 1) throws {
+        try waitUntil("the log has \(count) lines about \(event.id)") { lineCount(event) >= count }
     }
 
     /// Waits until the service has ended on its own.

@@ -1,6 +1,7 @@
 import IssueCore
 import IssueProtocol
 import IssueStore
+import IssueTestSupport
 import Testing
 import UnixIO
 
@@ -19,10 +20,10 @@ struct NotifierServiceTests {
         try NotifierFixture.with { fixture in
             try fixture.fail("INSERT ON notices")
             try fixture.report("Order failed")
-            #expect(fixture.waits(for: .notifierFailed))
+            try fixture.wait(for: .notifierFailed)
             try fixture.report("Other")
             try fixture.repair()
-            try fixture.eventually("both are delivered") { fixture.status?.delivered == 2 }
+            try waitUntil("both are delivered") { fixture.status?.delivered == 2 }
             let messages = try fixture.messages
             #expect(messages.flatMap(titles) == ["Order failed", "Other"])
             #expect(!messages.contains(where: isRepetition))
@@ -35,10 +36,10 @@ struct NotifierServiceTests {
         try NotifierFixture.with { fixture in
             try fixture.fail("INSERT ON messages")
             try fixture.report("Order failed")
-            #expect(fixture.waits(for: .notifierFailed))
+            try fixture.wait(for: .notifierFailed)
             #expect(try fixture.messages.isEmpty)
             try fixture.repair()
-            try fixture.eventually("it is delivered") { fixture.status?.delivered == 1 }
+            try waitUntil("it is delivered") { fixture.status?.delivered == 1 }
             #expect(try fixture.messages.map { $0["attempt"] } == [.integer(1)])
             #expect(try !isRepetition(fixture.messages[0]))
         }
@@ -51,11 +52,11 @@ struct NotifierServiceTests {
             // Temporary failure: it was not delivered.
             try fixture.exit(with: 75)
             try fixture.report("Order failed")
-            #expect(fixture.waits(for: .notifierFailed))
+            try fixture.wait(for: .notifierFailed)
             #expect(try fixture.messages.count == 1)
             try fixture.exit(with: 0)
             try fixture.repair()
-            try fixture.eventually("it is delivered") { fixture.status?.delivered == 1 }
+            try waitUntil("it is delivered") { fixture.status?.delivered == 1 }
             #expect(try fixture.messages.map { $0["attempt"] } == [.integer(1), .integer(2)])
             #expect(try !fixture.messages.contains(where: isRepetition))
             #expect(fixture.status?.repeated == 0)
@@ -67,10 +68,10 @@ struct NotifierServiceTests {
         try NotifierFixture.with { fixture in
             try fixture.fail("UPDATE ON messages", when: "NEW.settled_at IS NOT NULL")
             try fixture.report("Order failed")
-            #expect(fixture.waits(for: .notifierFailed))
+            try fixture.wait(for: .notifierFailed)
             #expect(fixture.status?.delivered == 0)
             try fixture.repair()
-            try fixture.eventually("it is delivered") { fixture.status?.delivered == 1 }
+            try waitUntil("it is delivered") { fixture.status?.delivered == 1 }
             let messages = try fixture.messages
             #expect(messages.count >= 2 && Set(messages.map { $0["id"]?.asString }).count == 1)
             #expect(messages.map(isRepetition) == [false] + messages.dropFirst().map { _ in true })
@@ -84,13 +85,13 @@ struct NotifierServiceTests {
             try fixture.fail("INSERT ON notices")
             let fault = DaemonEvent(kind: .storeFault, text: "reports are refused", at: Clock.wall)
             fixture.service.report(fault)
-            #expect(fixture.waits(for: .notifierUnstored))
+            try fixture.wait(for: .notifierUnstored)
             let message = try #require(try fixture.messages.first)
             #expect(message["events"]?.asArray?.first?["text"]?.asString == "reports are refused")
             #expect(message["id"]?.asString?.hasPrefix("oncall-unstored-") == true)
             try fixture.repair()
             try fixture.report("Order failed")
-            try fixture.eventually("the next one is delivered") { fixture.status?.delivered == 1 }
+            try waitUntil("the next one is delivered") { fixture.status?.delivered == 1 }
             #expect(try fixture.messages.map(titles) == [[], ["Order failed"]])
         }
     }
@@ -101,9 +102,9 @@ struct NotifierServiceTests {
             try fixture.fail("INSERT ON notices")
             try fixture.exit(with: 75)
             fixture.service.report(DaemonEvent(kind: .storeFault, text: "reports are refused", at: Clock.wall))
-            #expect(fixture.waits(for: .notifierUnstored))
+            try fixture.wait(for: .notifierUnstored)
             try fixture.exit(with: 0)
-            #expect(fixture.waits(for: .notifierUnstored, count: 2))
+            try fixture.wait(for: .notifierUnstored, count: 2)
             let attempts = try fixture.messages.map { $0["attempt"]?.asInteger }
             #expect(attempts.count >= 2 && attempts == attempts.indices.map { Int64($0 + 1) })
             #expect(fixture.lineCount(.notifierFailed) == 1)
@@ -118,12 +119,12 @@ struct NotifierServiceTests {
         }) { fixture in
             try fixture.fail("INSERT ON notices")
             try fixture.report("Order failed", "Order failed", "Order failed", "Other", "Other")
-            #expect(fixture.waits(for: .notifierFailed))
+            try fixture.wait(for: .notifierFailed)
             try fixture.repair()
-            try fixture.eventually("it is delivered") { fixture.status?.delivered == 1 }
+            try waitUntil("it is delivered") { fixture.status?.delivered == 1 }
             #expect(try fixture.messages.map(titles) == [["Order failed"]])
             try fixture.report("Other")
-            try fixture.eventually("the other one is delivered") { fixture.status?.delivered == 2 }
+            try waitUntil("the other one is delivered") { fixture.status?.delivered == 2 }
             #expect(try fixture.messages.map(titles) == [["Order failed"], ["Other"]])
         }
     }
@@ -133,14 +134,14 @@ struct NotifierServiceTests {
         try NotifierFixture.with { fixture in
             try fixture.exit(with: 75)
             try fixture.report("Order failed")
-            try fixture.eventually("the first attempt fails") { fixture.status?.reason == "command_failed" }
+            try waitUntil("the first attempt fails") { fixture.status?.reason == "command_failed" }
             let erased = try fixture.writer.perform { writer in
                 try writer.closeOpenRange()
                 return try writer.erase([1]).records
             }
             #expect(erased == 1)
             try fixture.exit(with: 0)
-            try fixture.eventually("it is delivered") { fixture.status?.delivered == 1 }
+            try waitUntil("it is delivered") { fixture.status?.delivered == 1 }
             let messages = try fixture.messages
             #expect(titles(messages[0]) == ["Order failed"])
             let last = try #require(messages.last)
@@ -152,7 +153,7 @@ struct NotifierServiceTests {
     func missingRow() throws {
         try NotifierFixture.with { fixture in
             try fixture.report("Order failed")
-            try fixture.eventually("it is delivered") { fixture.status?.delivered == 1 }
+            try waitUntil("it is delivered") { fixture.status?.delivered == 1 }
             try fixture.execute("DELETE FROM notifiers")
             try fixture.report("Other")
             #expect(fixture.hasEnded())
@@ -165,9 +166,9 @@ struct NotifierServiceTests {
     func closedStore() throws {
         try NotifierFixture.with { fixture in
             try fixture.report("Order failed")
-            try fixture.eventually("it is delivered") { fixture.status?.delivered == 1 }
+            try waitUntil("it is delivered") { fixture.status?.delivered == 1 }
             fixture.writer.stop()
-            try fixture.eventually("the store is closed") {
+            try waitUntil("the store is closed") {
                 (try? fixture.writer.perform { _ in true }) == nil
             }
             fixture.service.report(DaemonEvent(kind: .destinationPaused, text: "logzio", at: Clock.wall))
@@ -192,17 +193,17 @@ struct NotifiersTests {
             notifiers.report(.destinationPaused, "early")
             #expect(try fixture.start(notifiers, "oncall"))
             defer { notifiers.stop(timeout: .zero) }
-            try fixture.eventually("the early one is delivered") { fixture.status?.delivered == 1 }
+            try waitUntil("the early one is delivered") { fixture.status?.delivered == 1 }
 
             try fixture.holdProgram()
             notifiers.report(.destinationPaused, "in flight")
-            try fixture.eventually("the program runs") { fixture.hasProgramBegun }
+            try waitUntil("the program runs") { fixture.hasProgramBegun }
             notifiers.report(.destinationPaused, "waiting")
             notifiers.stop(timeout: .zero)
             notifiers.report(.destinationPaused, "between")
             try fixture.releaseProgram()
             #expect(try fixture.start(notifiers, "oncall"))
-            try fixture.eventually("all are delivered") { fixture.status?.delivered == 4 }
+            try waitUntil("all are delivered") { fixture.status?.delivered == 4 }
             #expect(try Set(texts(fixture.messages)) == ["early", "in flight", "waiting", "between"])
         }
     }
@@ -217,7 +218,7 @@ struct NotifiersTests {
             notifiers.stop(timeout: .zero)
             #expect(try fixture.start(notifiers, "oncall"))
             defer { notifiers.stop(timeout: .zero) }
-            try fixture.eventually("both are delivered") { fixture.status?.delivered == 2 }
+            try waitUntil("both are delivered") { fixture.status?.delivered == 2 }
             #expect(try Set(texts(fixture.messages)) == ["early", "meanwhile"])
         }
     }
@@ -229,7 +230,7 @@ struct NotifiersTests {
             try fixture.exit(with: 75)
             #expect(try fixture.start(notifiers, "oncall"))
             notifiers.report(.destinationPaused, "early")
-            try fixture.eventually("it is tried") { fixture.status?.lastAnswer != nil }
+            try waitUntil("it is tried") { fixture.status?.lastAnswer != nil }
             notifiers.stop(timeout: .seconds(60))
             #expect(try fixture.start(notifiers, misconfigured: ["oncall"]))
             defer { notifiers.stop(timeout: .zero) }
@@ -247,7 +248,7 @@ struct NotifiersTests {
             try fixture.exit(with: 75)
             #expect(try fixture.start(notifiers, "oncall", "idle"))
             for text in ["one", "two"] { notifiers.report(.destinationPaused, text) }
-            try fixture.eventually("both wait") {
+            try waitUntil("both wait") {
                 ["oncall", "idle"].allSatisfy { fixture.status(of: $0)?.pending == 2 }
             }
             notifiers.stop(timeout: .seconds(60))
@@ -272,13 +273,13 @@ struct NotifiersTests {
             try fixture.fail("INSERT ON notices")
             try fixture.exit(with: 75)
             notifiers.report(.storeFault, "reports are refused")
-            #expect(fixture.waits(for: .notifierUnstored))
+            try fixture.wait(for: .notifierUnstored)
             notifiers.stop(timeout: .seconds(60))
             try fixture.repair()
             try fixture.exit(with: 0)
             let attempts = try fixture.messages.count
             #expect(try fixture.start(notifiers, "oncall"))
-            try fixture.eventually("it is delivered") { fixture.status?.delivered == 1 }
+            try waitUntil("it is delivered") { fixture.status?.delivered == 1 }
             #expect(try texts(Array(fixture.messages.dropFirst(attempts))) == ["reports are refused"])
         }
     }
@@ -294,7 +295,7 @@ struct NotifiersTests {
             notifiers.report(.destinationPaused, "early")
             #expect(try !fixture.start(notifiers, "first", "second"))
             defer { notifiers.stop(timeout: .zero) }
-            try fixture.eventually("the other one delivers it") { fixture.status(of: "second")?.delivered == 1 }
+            try waitUntil("the other one delivers it") { fixture.status(of: "second")?.delivered == 1 }
             #expect(notifiers.test("first")?.delivered == false)
             notifiers.report(.destinationPaused, "late")
             #expect(try !fixture.start(notifiers, "first", "second"))
@@ -302,8 +303,8 @@ struct NotifiersTests {
 
             isFailing.withLock { $0 = false }
             #expect(try fixture.start(notifiers, "first", "second"))
-            try fixture.eventually("both are delivered") { fixture.status(of: "first")?.delivered == 2 }
-            try fixture.eventually("by the other one, too") { fixture.status(of: "second")?.delivered == 2 }
+            try waitUntil("both are delivered") { fixture.status(of: "first")?.delivered == 2 }
+            try waitUntil("by the other one, too") { fixture.status(of: "second")?.delivered == 2 }
         }
     }
 }

@@ -1,4 +1,3 @@
-import Foundation
 import IssueCore
 import IssueProtocol
 import IssueTestSupport
@@ -34,10 +33,8 @@ struct StatusRegistryTests {
     @Test(
         "The line for the service manager mentions set-aside databases, and configuration errors until they are fixed")
     func notes() throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "status-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let statusRegistry = StatusRegistry(path: folder.appending(path: "issues.db").path)
+        let folder = try ScratchFolder()
+        let statusRegistry = StatusRegistry(path: folder["issues.db"])
         let problem = ConfigurationProblem(at: ConfigurationLocation(file: "a.conf"), "Wrong.", scope: .everything)
         func update(_ problems: [ConfigurationProblem], lastValid: Configuration?) {
             let reading = ConfigurationReading(configuration: .default, problems: problems)
@@ -54,7 +51,7 @@ struct StatusRegistryTests {
                 "; configuration error, using the lines without errors: see issuectl status"))
         update([], lastValid: nil)
         #expect(statusRegistry.summary == "0 connections")
-        try Data().write(to: folder.appending(path: "issues.db.damaged-A"))
+        try folder.write("", to: "issues.db.damaged-A")
         #expect(statusRegistry.summary == "0 connections; 1 database set aside: see issuectl status")
         update([problem], lastValid: .default)
         #expect(
@@ -165,13 +162,11 @@ struct StatusRegistryTests {
 
     @Test("A set-aside database is a fault, and so is a WAL without its database; each is named once")
     func setAside() throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "status-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
-        defer { try? FileManager.default.removeItem(at: folder) }
+        let folder = try ScratchFolder()
         for name in ["A", "A-wal", "A-shm", "B-wal", "B-shm"] {
-            try Data().write(to: folder.appending(path: "issues.db.damaged-\(name)"))
+            try folder.write("", to: "issues.db.damaged-\(name)")
         }
-        let path = folder.appending(path: "issues.db").path
+        let path = folder["issues.db"]
         #expect(
             faults(of: StatusRegistry(path: path)) == [
                 "the database \(path).damaged-A could not be used and was set aside: see issuectl repair",

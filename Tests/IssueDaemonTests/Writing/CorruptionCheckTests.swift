@@ -11,12 +11,10 @@ struct CorruptionCheckTests {
     private static let unreadable = StoreFailure.damaged(SQLiteError(code: .corrupt, message: "", systemErrno: EIO))
 
     private func withDatabase(_ body: (String) throws -> Void) throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "issued-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let path = folder.appending(path: "issues.db").path
-        try DatabaseConnection(path: path).execute("CREATE TABLE t(a)")
-        try body(path)
+        try ScanFixture.withPath { path in
+            try DatabaseConnection(path: path).execute("CREATE TABLE t(a)")
+            try body(path)
+        }
     }
 
     /// Makes the database so large that reading all of it takes a while.

@@ -3,6 +3,7 @@ import Foundation
 import IssueCore
 import IssueProtocol
 import IssueStore
+import IssueTestSupport
 import SQLiteKit
 import Testing
 import UnixIO
@@ -56,10 +57,8 @@ struct StoreOpeningTests {
     }
 
     private func inFolder(_ body: (String) throws -> Void) throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "opening-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(
-            at: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
-        defer { try? FileManager.default.removeItem(at: folder) }
+        let folder = try ScratchFolder()
+        try FileSystem.setMode(0o700, of: folder.path)
         try body(folder.path)
     }
 

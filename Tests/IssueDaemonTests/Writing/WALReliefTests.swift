@@ -1,6 +1,7 @@
 import IssueCore
 import IssueProtocol
 import IssueStore
+import IssueTestSupport
 import Synchronization
 import Testing
 import UnixIO
@@ -86,10 +87,7 @@ struct WALReliefTests {
             #expect(outcome.walBytes < Self.maxBytes)
             // Queries are not the cause.
             #expect(!gate.isClosed)
-            let deadline = MonotonicClock.now.advanced(by: .seconds(30))
-            while try commit(1, &relief, fixture).refused > 0, MonotonicClock.now < deadline {
-                Clock.sleep(for: CorruptionCheck.pause)
-            }
+            try waitUntil("a commit is accepted") { try commit(1, &relief, fixture).refused == 0 }
             #expect(try commit(50, &relief, fixture).refused == 0)
         }
     }

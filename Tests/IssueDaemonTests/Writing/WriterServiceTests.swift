@@ -16,33 +16,20 @@ struct WriterServiceTests {
     private func withWriter(_ body: (WriterService, _ refused: Monitor<Int>, _ damaged: Monitor<Bool>) throws -> Void)
         throws
     {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "issued-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let opening = StoreOpening(
-            path: folder.appending(path: "issues.db").path, limits: LimitSettings(), retention: RetentionSettings())
-        let writer = WriterService(opening: opening, log: .silent)
         let (refused, damaged) = (Monitor(0), Monitor(false))
-        let thread = try JoinableThread(name: "writer") {
-            writer.run(
-                WriterService.Callbacks(
-                    stored: { _ in },
-                    refused: { refusals in
-                        refused.withLock { $0 += refusals.count }
-                        refused.broadcast()
-                    },
-                    changed: { _ in },
-                    mustReopen: {
-                        damaged.withLock { $0 = true }
-                        damaged.broadcast()
-                    }, removed: {})
-            ) { _ in }
+        try ScanFixture.withPath { path in
+            try WriterService.with(
+                path,
+                refused: { count in
+                    refused.withLock { $0 += count }
+                    refused.broadcast()
+                },
+                mustReopen: {
+                    damaged.withLock { $0 = true }
+                    damaged.broadcast()
+                }
+            ) { try body($0, refused, damaged) }
         }
-        defer {
-            writer.stop()
-            thread.join()
-        }
-        try body(writer, refused, damaged)
     }
 
     private func isTrue(_ isSo: Monitor<Bool>) -> Bool {
