@@ -140,7 +140,7 @@ struct ContextTests {
         var outer = IssueContext()
         for field in IssueContext.Field.allCases { outer[field] = "\(field.key)" }
         for field in IssueContext.Field.allCases {
-            let sink = Sink()
+            let sink = Collector()
             var inner = IssueContext()
             inner[field] = "inner"
             #expect(!inner.isEmpty && inner.values.map(\.field) == [field])
