@@ -217,6 +217,7 @@ struct DestinationTests {
             state.dayBytes = .max
             state.unacknowledged = [7: LineSet([0..<1, 5..<9]), 12: LineSet()]
             state.lastLoggedState = "paused: unauthorised"
+            state.failingSince = IssueTimestamp(millisecondsSince1970: 4)
             state.pace = SendPacer.Saved(factor: 0.5, level: -3.25, backlog: 2)
             state.pacedAt = IssueTimestamp(millisecondsSince1970: 6)
             do {

@@ -148,8 +148,8 @@ package struct Forwarding: Sendable {
     ///   - progress: The stored retry progress.
     ///   - earliest: The end of a wait that the destination requested before the start, or nil.
     ///   - failure: The failure that caused that wait; nil if it is not known.
-    ///   - pauseReason: Why the destination was paused when the last run ended, so that the first request is a probe;
-    ///     nil if it was not. Without effect during a wait that the destination requested.
+    ///   - pauseReason: Why the destination was paused when the last run ended, so that the first request is a probe,
+    ///     and is sent at once; nil if it was not. Without effect during a wait that the destination requested.
     ///   - unit: A random number in 0..<1.
     ///   - now: The current time.
     /// - Returns: The action the caller must perform.
@@ -166,7 +166,10 @@ package struct Forwarding: Sendable {
         }
         schedule = RetrySchedule(attempts: progress.attempts)
         breaker = CircuitBreaker(failures: progress.attempts)
-        let usual = now.advanced(by: settings.resumeDelay * min(max(unit, 0), 1))
+        // The cause of a pause may have been removed, which only a request shows. A probe has only one line, so it
+        // doesn't overload the destination in a crash loop.
+        let delay = pauseReason == nil ? settings.resumeDelay * min(max(unit, 0), 1) : .zero
+        let usual = now.advanced(by: delay)
         let until = max(usual, earliest ?? usual)
         let isRequestedByDestination = earliest.map { $0 > now } ?? false
         if !isRequestedByDestination { self.pauseReason = pauseReason }
@@ -549,7 +552,7 @@ package struct ForwardSettings: Hashable, Sendable {
     package var dailyBytes: Int64 = 500 << 20
     package var compression = true
     /// The maximum random delay before an unfinished batch of the last run is sent, so that a crash loop does not
-    /// overload the destination.
+    /// overload the destination. If the destination was paused, it is probed without this delay.
     package var resumeDelay: Duration = .seconds(5)
 
     package init() {}

@@ -340,9 +340,10 @@ extension ForwardingLoop where Destination: ~Copyable {
     }
 
     /// Logs a change of the destination's state or of the reason for a failure, but not each failure. The logged state
-    /// is stored, so that the end of an outage is logged even after a restart.
+    /// is stored, so that the end of an outage is logged even after a restart, and so is the time of the first failure.
     private func logChange(after action: Forwarding.AnswerAction) {
         let view = view
+        state.failingSince = view.isFailing ? state.failingSince ?? Clock.wall : nil
         let reason = view.reason ?? ""
         let condition: OutageLog.Condition
         switch view.state {

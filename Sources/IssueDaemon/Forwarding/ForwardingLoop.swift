@@ -57,6 +57,7 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
         state = destination.state
         let outages = service.outages.withLock { $0 }
         state.lastLoggedState = outages.stored
+        if outages.stored == nil { state.failingSince = nil }
         machine = Self.machine(service.settings.forward, from: destination.state, failing: outages.failure)
         budget = DailyBudget(
             limit: service.settings.forward.dailyBytes, day: state.day, bytes: state.dayBytes, users: state.dayUsers,

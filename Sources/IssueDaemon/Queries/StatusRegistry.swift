@@ -155,8 +155,8 @@ final class StatusRegistry: Sendable {
 
     func update(_ forwarder: Forwarder) {
         state.withLock { state in
-            state.failingSince[forwarder.name] =
-                forwarder.view.isFailing ? state.failingSince[forwarder.name] ?? Clock.wall : nil
+            let since = state.failingSince[forwarder.name] ?? forwarder.state.failingSince
+            state.failingSince[forwarder.name] = forwarder.view.isFailing ? since ?? Clock.wall : nil
             if let index = state.forwarders.firstIndex(where: { $0.name == forwarder.name }) {
                 state.forwarders[index] = forwarder
             } else {

@@ -124,11 +124,12 @@ package enum CollectorInterface {
 
         type DestinationState (idle, sending, waiting, paused)
 
-        # failing_since: when the destination stopped accepting records, at the earliest the start of the daemon; absent
-        # if it accepts them. corrections_pending: the number of pending lines about corrections of the grouping; absent
-        # if there are none. They are not in ledger. oldest_pending is about records and corrections. last_dead_letter:
-        # when a record or correction last became a dead letter; absent if no records are dead letters. last_expired: when
-        # pending records last expired; absent if none did. Both are absent for callers who may not see all records.
+        # failing_since: when the destination stopped accepting records, even if the daemon has been restarted since;
+        # absent if it accepts them. corrections_pending: the number of pending lines about corrections of the grouping;
+        # absent if there are none. They are not in ledger. oldest_pending is about records and corrections.
+        # last_dead_letter: when a record or correction last became a dead letter; absent if no records are dead
+        # letters. last_expired: when pending records last expired; absent if none did. Both are absent for callers who
+        # may not see all records.
         type Destination (
           name: string, kind: string, state: DestinationState, reason: ?string, failing_since: ?string, advice: ?string,
           ledger: Ledger, corrections_pending: ?int, oldest_pending: ?string, next_attempt: ?string, last_answer: ?string,

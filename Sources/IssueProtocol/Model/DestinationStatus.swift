@@ -14,7 +14,7 @@ public struct DestinationStatus: Equatable, Sendable {
     /// The reason for waiting or being paused. If idle, the last failure, or a note that the destination is no longer
     /// configured. Nil if there is none.
     public var reason: String?
-    /// The time at which the destination stopped accepting records, or the start of the daemon if that is later. Nil if
+    /// The time at which the destination stopped accepting records, even if the daemon has been restarted since. Nil if
     /// the destination accepts records.
     public var failingSince: IssueTimestamp?
     /// What an operator can do. Nil if there is no advice, or the caller may not see all records.

@@ -179,6 +179,9 @@ package struct DestinationRow: Equatable, Sendable {
         package var unacknowledged: [BatchID: LineSet] = [:]
         /// The last logged condition of the destination (`OutageLog.stored`); nil if that is `accepting`.
         package var lastLoggedState: String?
+        /// The time of the first failure since the destination last accepted or rejected records; nil if the last
+        /// request did not fail.
+        package var failingSince: IssueTimestamp?
         /// The state of the send pacer, and when it was saved.
         package var pace: SendPacer.Saved?
         package var pacedAt: IssueTimestamp?
@@ -231,6 +234,7 @@ extension DestinationRow.State {
             dayUsers[user] = pair[1]
         }
         lastLoggedState = value["told"]?.asString
+        failingSince = value["failing_since"]?.asInteger.map { IssueTimestamp(millisecondsSince1970: $0) }
         retryAt = value["retry_at"]?.asInteger.map { IssueTimestamp(millisecondsSince1970: $0) }
         for entry in value["doubts"]?.asArray ?? [] {
             let numbers = entry.asArray?.compactMap(\.asInteger).map { Int(clamping: $0) } ?? []
@@ -274,6 +278,7 @@ extension DestinationRow.State {
                 }
             }
             object.member("told", ifPresent: lastLoggedState)
+            object.member("failing_since", ifPresent: failingSince?.millisecondsSince1970)
             object.member("retry_at", ifPresent: retryAt?.millisecondsSince1970)
             if !unacknowledged.isEmpty {
                 object.key("doubts")

@@ -12,7 +12,7 @@ struct ForwardingTests: ForwardingSteps {
         return forwarding
     }
 
-    @Test("A pause continues across a restart until a probe is accepted, unless the destination has requested a wait")
+    @Test("After a restart, a paused destination is probed at once, unless it has requested a wait")
     func resumingPaused() {
         func started(notBefore earliest: MonotonicInstant? = nil) -> Forwarding {
             var forwarding = Forwarding(settings: ForwardSettings(), at: at(0))
@@ -24,8 +24,8 @@ struct ForwardingTests: ForwardingSteps {
         var forwarding = started()
         #expect(forwarding.view.state == .paused)
         #expect(forwarding.view.reason == "unauthorised")
-        #expect(forwarding.view.nextAttempt == at(2.5))
-        #expect(forwarding.waited(at: at(2.5)) == .send(.init(batch: 1, range: 0..<1, rereadsCredential: true)))
+        #expect(forwarding.view.nextAttempt == at(0))
+        #expect(forwarding.waited(at: at(0)) == .send(.init(batch: 1, range: 0..<1, rereadsCredential: true)))
         #expect(forwarding.view.state == .paused)
         var refused = forwarding
         #expect(

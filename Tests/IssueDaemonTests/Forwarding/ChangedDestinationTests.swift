@@ -2,8 +2,8 @@ import Destinations
 import IssueCore
 import IssueProtocol
 import IssueStore
-import IssueTestSupport
 import Synchronization
+import TestSockets
 import Testing
 import UnixIO
 
@@ -25,6 +25,15 @@ struct ChangedDestinationTests {
                 kind: kind, name: name, address: try #require(HTTPAddress(url: url)), settings: settings)
         ]
         return configuration
+    }
+
+    private func waits(_ isMet: () throws -> Bool) rethrows -> Bool {
+        let deadline = MonotonicClock.now.advanced(by: .seconds(30))
+        while try !isMet() {
+            guard MonotonicClock.now < deadline else { return false }
+            Clock.sleep(for: .milliseconds(10))
+        }
+        return true
     }
 
     /// Creates a database with a record that is pending for the destination `d`, which has answered a request with
@@ -49,13 +58,10 @@ struct ChangedDestinationTests {
                     service.run({ SilentShipper(result: result) }, fatesChanged: {})
                 }
                 let reader = try StoreReader(path: path)
-                do {
-                    defer {
-                        service.stop()
-                        thread.join()
-                    }
-                    try waitUntil("the request was answered") { try isAnswered(reader, destination) }
-                }
+                let isInTime = try waits { try isAnswered(reader, destination) }
+                service.stop()
+                thread.join()
+                #expect(isInTime)
                 try body(path, writer)
             }
         }
@@ -73,83 +79,71 @@ struct ChangedDestinationTests {
     private static let busy = DeliveryResult(
         .again(.tooManyRequests, retryAfter: .seconds(3600)), ResponseSummary("429"))
 
-    @Test("A wait that a server has requested ends if the destination gets another URL, but not at a restart")
+    @Test("A wait that a server has requested ends if the destination gets another URL, and not at a restart")
     func requestedWait() throws {
         func isWaiting(_ reader: StoreReader, _ destination: DestinationRow) throws -> Bool {
             try reader.destination(destination.id)?.state.retryAt != nil
         }
         try with(Self.busy, until: isWaiting) { path, writer in
-            func statusAfterStart(url: String, reason: FailureClass) throws -> DestinationStatus {
+            let reader = try StoreReader(path: path)
+            func statusAfterStart(url: String, where isMet: @escaping (String) -> Bool) throws -> DestinationStatus {
                 let (destinations, registry) = (Destinations(), StatusRegistry(path: path))
                 try start(
                     destinations, try configuration(url: url), replacing: try configuration(), path, writer, registry)
                 defer { destinations.stop(timeout: .seconds(10)) }
-                return try status(registry, path) { $0 == reason.rawValue }
+                func status() throws -> DestinationStatus {
+                    registry.status(try reader.figures(viewer: .everything), viewer: .everything).destinations[0]
+                }
+                let isInTime = try waits { try status().reason.map(isMet) ?? false }
+                #expect(isInTime)
+                return try status()
             }
-            let same = try statusAfterStart(url: Self.url, reason: .tooManyRequests)
+            let same = try statusAfterStart(url: Self.url) { $0 == FailureClass.tooManyRequests.rawValue }
             #expect(try #require(same.nextAttempt) > Clock.wall.advanced(by: .seconds(1800)))
             #expect(same.advice == ForwardingView.requestedWait)
-            let other = try statusAfterStart(url: "http://127.0.0.1:2/", reason: .refused)
+            let other = try statusAfterStart(url: "http://127.0.0.1:2/") { $0 == FailureClass.refused.rawValue }
             #expect(other.advice == nil)
         }
     }
 
-    /// Calls `body` when the destination is paused. Its function starts the destination, and returns its first status.
-    private func withPause(
-        _ reason: PauseReason, _ body: (_ firstStatus: (_ url: String) throws -> DestinationStatus) throws -> Void
-    ) throws {
-        func isPaused(_ reader: StoreReader, _ destination: DestinationRow) throws -> Bool {
-            try reader.destination(destination.id)?.state.lastLoggedState == "paused: \(reason.rawValue)"
-        }
-        try with(DeliveryResult(.paused(reason), ResponseSummary("403")), until: isPaused) { path, writer in
-            let (destinations, registry) = (Destinations(), StatusRegistry(path: path))
-            var previous = try configuration()
-            func firstStatus(url: String) throws -> DestinationStatus {
-                var configuration = try configuration(url: url)
-                // The batch is not sent before the test ends.
-                configuration.destinations[0].settings.forward.resumeDelay = .seconds(1_000_000)
-                try start(destinations, configuration, replacing: previous, path, writer, registry)
-                previous = configuration
-                defer { registry.forgetForwarders() }
-                defer { destinations.stop(timeout: .seconds(10)) }
-                return try status(registry, path) { $0 != DestinationStatus.removedReason }
-            }
-            try body(firstStatus)
-        }
-    }
-
-    /// Waits until the reason in the status of the destination meets a condition. Returns the status.
-    private func status(
-        _ registry: StatusRegistry, _ path: String, when isMet: (String?) -> Bool
-    ) throws -> DestinationStatus {
-        let reader = try StoreReader(path: path)
-        var status: DestinationStatus?
-        try waitUntil("the destination has the expected reason") {
-            status = registry.status(try reader.figures(viewer: .everything), viewer: .everything).destinations[0]
-            return isMet(status?.reason)
-        }
-        return try #require(status)
-    }
-
-    @Test("A pause is shown at once after a restart and after a reload, unless the address has changed")
+    @Test("After a restart or reload, a pause is shown with its original time, and probed; not with a new address")
     func pauseAcrossStarts() throws {
-        try withPause(.forbidden) { firstStatus in
-            let restarted = try firstStatus(Self.url)
-            #expect(restarted.state == .paused)
-            #expect(restarted.reason == PauseReason.forbidden.rawValue)
-            let reloaded = try firstStatus(Self.url)
-            #expect(reloaded.state == .paused)
-            #expect(reloaded.failingSince == restarted.failingSince)
-            #expect(try firstStatus("http://127.0.0.1:2/").state != .paused)
+        func isPaused(_ reader: StoreReader, _ destination: DestinationRow) throws -> Bool {
+            try reader.destination(destination.id)?.state.lastLoggedState == "paused: forbidden"
         }
-    }
-
-    @Test("A pause because of a missing credential ends at a restart if the credential is there now")
-    func foundCredential() throws {
-        // The destination of the configuration needs no credential.
-        try withPause(.noCredential) { firstStatus in
-            let status = try firstStatus(Self.url)
-            #expect(status.state != .paused)
+        let refusal = DeliveryResult(.paused(.forbidden), ResponseSummary("403"))
+        try with(refusal, until: isPaused) { path, writer in
+            let (destinations, registry) = (Destinations(), StatusRegistry(path: path))
+            let reader = try StoreReader(path: path)
+            let since = try #require(try reader.destination(1)?.state.failingSince)
+            // It accepts connections, but never answers.
+            let server = try Socket.listenLoopback()
+            let url = "http://127.0.0.1:\(try server.localPort())/"
+            var previous = try configuration(url: url)
+            func start(url: String) throws {
+                var configuration = try configuration(url: url)
+                // A batch that is not a probe is not sent before the test ends.
+                configuration.destinations[0].settings.forward.resumeDelay = .seconds(1_000_000)
+                try self.start(destinations, configuration, replacing: previous, path, writer, registry)
+                previous = configuration
+            }
+            func status() throws -> DestinationStatus {
+                registry.status(try reader.figures(viewer: .everything), viewer: .everything).destinations[0]
+            }
+            for _ in ["restart", "reload"] {
+                try start(url: url)
+                let isProbed = try Readiness.wait(server, for: .read, timeout: .seconds(30))
+                #expect(isProbed)
+                #expect(try status().state == .paused)
+                #expect(try status().reason == PauseReason.forbidden.rawValue)
+                #expect(try status().failingSince == since)
+                destinations.stop(timeout: .zero)
+                _ = try server.accept()
+            }
+            try start(url: "http://127.0.0.1:2/")
+            let isResuming = try waits { try status().reason == "resuming" }
+            #expect(isResuming)
+            destinations.stop(timeout: .seconds(10))
         }
     }
 
@@ -159,7 +153,10 @@ struct ChangedDestinationTests {
             try reader.destination(destination.id)?.state.retryAt != nil
         }
         try with(Self.busy, until: isWaiting) { path, writer in
-            let (log, lines) = keptLog()
+            let lines = Mutex<[String]>([])
+            let log = Log(level: .notice, form: .plain) { line in
+                if line.contains(LogEvent.destinationRemoved.id) { lines.withLock { $0.append(line) } }
+            }
             let destinations = Destinations()
             let registry = StatusRegistry(path: path)
             let (before, renamed) = (try configuration(), try configuration("renamed"))
@@ -168,7 +165,7 @@ struct ChangedDestinationTests {
             // While the files have an error, the last valid configuration is still the one before.
             try start(destinations, renamed, replacing: before, path, writer, registry, log: log)
             destinations.stop(timeout: .seconds(10))
-            let logged = lines().filter { $0.contains(LogEvent.destinationRemoved.id) }
+            let logged = lines.withLock { $0 }
             #expect(logged.count == 1)
             #expect(logged.first?.hasPrefix("issued: warning: ") == true)
             #expect(logged.first?.contains("destination=d pending=1 ") == true)

@@ -80,9 +80,11 @@ struct StatusRegistryTests {
         "While a destination fails, the status shows since when, even if the store is reopened in the meantime")
     func failingSince() throws {
         var statusRegistry = StatusRegistry(path: "/nowhere/issues.db")
-        func since(_ state: DestinationState, _ reason: String?) -> IssueTimestamp? {
+        func since(
+            _ state: DestinationState, _ reason: String?, _ stored: DestinationRow.State = DestinationRow.State()
+        ) -> IssueTimestamp? {
             let view = ForwardingView(state: state, reason: reason)
-            statusRegistry.update(StatusRegistry.Forwarder(name: "d", view: view, state: DestinationRow.State()))
+            statusRegistry.update(StatusRegistry.Forwarder(name: "d", view: view, state: stored))
             let store = statusRegistry.statusWithoutStore(viewer: .everything).store
             let figures = StoreReader.DestinationFigures(name: "d", kind: "logz", ledger: Ledger())
             let status = statusRegistry.status(
@@ -99,6 +101,11 @@ struct StatusRegistryTests {
         statusRegistry = StatusRegistry(path: "/nowhere/issues.db", after: statusRegistry)
         #expect(since(.paused, "unauthorised") == first)
         #expect(since(.sending, nil) == nil)
+        // The first failure was before the start.
+        var state = DestinationRow.State()
+        state.failingSince = IssueTimestamp(millisecondsSince1970: 5)
+        statusRegistry = StatusRegistry(path: "/nowhere/issues.db")
+        #expect(since(.waiting, "no_answer", state) == state.failingSince)
     }
 
     @Test("Users who see all records learn when a record last became a dead letter, others do not")
