@@ -9,7 +9,8 @@ import UnixIO
 /// The forwarding services of all configured destinations.
 final class Destinations: Sendable {
     private let running = Mutex<[(service: ForwardingService, thread: JoinableThread)]>([])
-    /// What was logged about outages of the destinations that `stop(timeout:)` has stopped, by name.
+    /// What was logged about outages of the destinations that `stop(timeout:)` has stopped, and about those whose
+    /// section has an error, by name.
     private let outages = Mutex<[String: OutageLog]>([:])
 
     /// Starts a forwarding service for each destination that has none, and logs which destinations were removed from
@@ -19,8 +20,8 @@ final class Destinations: Sendable {
     ///   - previous: The configuration that was used before; nil if it is not known.
     ///   - path: The path of the open database. A new path in the configuration takes effect after a restart.
     ///   - limitMonitor: Notified of the limits that hold records back.
-    ///   - paused: Called on a destination's thread when the destination is paused, with a text that contains its name
-    ///     and the reason.
+    ///   - paused: Called when a destination is paused, with a text that contains its name and the reason: during this
+    ///     call if its section has an error, otherwise on the destination's thread.
     ///   - fatesChanged: Called on a destination's thread when fates of records have changed.
     /// - Throws: The error of the store, or of a thread that can't be started. Another call starts the missing
     ///   services.
@@ -62,8 +63,34 @@ final class Destinations: Sendable {
             running.withLock { $0.append((service, thread)) }
         }
         for row in rows.dropFirst(configuration.destinations.count) {
-            statusRegistry.update(StatusRegistry.Forwarder(misconfigured: row))
+            let forwarder = StatusRegistry.Forwarder(misconfigured: row)
+            statusRegistry.update(forwarder)
+            logPause(forwarder, row, writer, log, paused: paused)
         }
+    }
+
+    /// Logs and reports that a destination is paused because its section has an error, unless an earlier start of this
+    /// process has. The logged state is stored, as for other pauses.
+    private func logPause(
+        _ forwarder: StatusRegistry.Forwarder, _ row: DestinationRow, _ writer: WriterService, _ log: Log,
+        paused: (String) -> Void
+    ) {
+        let (reason, advice) = (forwarder.view.reason ?? "", forwarder.view.advice ?? "")
+        let (entry, stored) = outages.withLock { outages in
+            var own = outages[row.name] ?? OutageLog(stored: row.state.lastLoggedState)
+            let entry = own.entry(for: .paused(reason: reason), at: Clock.monotonic)
+            outages[row.name] = own
+            return (entry, own.stored)
+        }
+        guard let entry else { return }
+        log.warning(.destinationPaused, ["destination": row.name, "reason": reason, "advice": advice])
+        var row = row
+        row.state.lastLoggedState = stored
+        row.state.failingSince = row.state.failingSince ?? Clock.wall
+        let (state, id) = (row.state, row.id)
+        try? writer.perform { try $0.save(state, destination: id) }
+        // A repeated entry was reported to the notifiers by an earlier run.
+        if !entry.isRepeated { paused("\(row.name): \(reason). \(advice)") }
     }
 
     private func logRemoved(_ removed: [String], path: String, _ writer: WriterService, _ log: Log) {
@@ -116,8 +143,10 @@ final class Destinations: Sendable {
         let deadline = Clock.kernel(Clock.monotonic.advanced(by: timeout))
         for (service, thread) in ending where !thread.wait(until: deadline) { service.abandon() }
         for (_, thread) in ending { thread.join() }
-        let logged = ending.map { ($0.service.destination.name, $0.service.outages.withLock { $0 }) }
-        outages.withLock { $0 = Dictionary(uniqueKeysWithValues: logged) }
+        for (service, _) in ending {
+            let logged = service.outages.withLock { $0 }
+            outages.withLock { $0[service.destination.name] = logged }
+        }
     }
 }
 

@@ -172,6 +172,45 @@ struct ChangedDestinationTests {
         }
     }
 
+    @Test("A destination whose section has an error is logged and reported as paused, once until it is fixed")
+    func misconfigured() throws {
+        func isWaiting(_ reader: StoreReader, _ destination: DestinationRow) throws -> Bool {
+            try reader.destination(destination.id)?.state.retryAt != nil
+        }
+        try with(Self.busy, until: isWaiting) { path, writer in
+            let (log, lines) = keptLog()
+            let texts = Mutex<[String]>([])
+            let valid = try configuration()
+            var wrong = valid
+            wrong.destinations = []
+            wrong.misconfigured = valid.destinations.map {
+                MisconfiguredDestination(kind: $0.kind, name: $0.name, settings: $0.settings)
+            }
+            var destinations = Destinations()
+            func start(_ configuration: Configuration, replacing previous: Configuration?) throws {
+                try destinations.start(
+                    configuration, replacing: previous, path: path, writer: writer,
+                    statusRegistry: StatusRegistry(path: path), log: log, limitMonitor: LimitMonitor { _, _ in },
+                    paused: { text in texts.withLock { $0.append(text) } }, fatesChanged: {})
+                destinations.stop(timeout: .seconds(10))
+            }
+            func counts() -> [Int] {
+                [lines().count { $0.contains(LogEvent.destinationPaused.id) }, texts.withLock { $0.count }]
+            }
+            try start(wrong, replacing: nil)
+            #expect(lines().contains { $0.contains("destination=d reason=misconfigured ") })
+            #expect(texts.withLock { $0.first }?.hasPrefix("d: misconfigured. Fix the destination's section") == true)
+            #expect(counts() == [1, 1])
+            // A reload.
+            try start(wrong, replacing: wrong)
+            #expect(counts() == [1, 1])
+            // A restart: like any pause, it is logged again, but not reported.
+            destinations = Destinations()
+            try start(wrong, replacing: nil)
+            #expect(counts() == [2, 1])
+        }
+    }
+
     @Test("The notification of a pause has the answer and the advice")
     func paused() throws {
         let texts = Mutex<[String]>([])
