@@ -23,10 +23,7 @@ package final class Daemon {
     private var statusRegistry: StatusRegistry?
     /// Whether readiness was reported to the service manager.
     private var isReady = false
-    /// The path of the socket. If the socket is inherited, the path that it is bound to.
-    private var socketPath = ""
-    /// The settings with which the socket was opened. A reload does not change `Path=` and `Mode=` of an open socket.
-    private let openedSocket: SocketSettings
+    private var socketFile: SocketFile
     /// The socket of the unit `issued-metrics.socket`; nil without it.
     private var metricsListener: SharedDescriptor?
 
@@ -93,7 +90,8 @@ package final class Daemon {
         _ effective: EffectiveConfiguration, _ source: ConfigurationSource, _ environment: HostEnvironment, _ log: Log
     ) throws {
         self.effective = effective
-        openedSocket = effective.configuration.socket
+        let socket = effective.configuration.socket
+        socketFile = SocketFile(path: socket.path, mode: socket.mode, isInherited: false)
         lastValid = effective.isValid ? effective.configuration : nil
         self.source = source
         self.environment = environment
@@ -160,7 +158,7 @@ package final class Daemon {
             isReady = true
             // Opening the database needs more memory than waiting for reports.
             CurrentProcess.returnFreeMemory()
-            log.notice(.daemonReady, ["socket": socketPath, "database": configuration.store.path])
+            log.notice(.daemonReady, ["socket": socketFile.path, "database": configuration.store.path])
             try? notification.ready(status: run.statusRegistry.summary)
         } else {
             // Replaces the text about an earlier run, or about a database that could not be opened.
@@ -224,6 +222,7 @@ package final class Daemon {
         if fresh.basis == .files { log.notice(.configReloaded) }
         Self.report(fresh, log)
         effective = fresh
+        warnOfIgnoredPath()
         if fresh.isValid { lastValid = fresh.configuration }
         unavailableServer?.reload(fresh)
         do {
@@ -277,13 +276,12 @@ package final class Daemon {
         if let descriptor = try inherited.takeListener(onlyNamed: "issued-metrics") {
             metricsListener = SharedDescriptor(descriptor)
         }
-        let path = configuration.socket.path
-        socketPath = path
+        let (path, mode) = (socketFile.path, socketFile.mode)
         if let descriptor = try inherited.takeListener(named: "issued") {
-            if let bound = descriptor.localUnixPath { socketPath = bound }
-            return ListenerMonitor(SharedDescriptor(descriptor), path: socketPath, log: log)
+            socketFile = SocketFile(path: descriptor.localUnixPath ?? path, mode: mode, isInherited: true)
+            warnOfIgnoredPath()
+            return ListenerMonitor(SharedDescriptor(descriptor), path: socketFile.path, log: log)
         }
-        let mode = configuration.socket.mode
         let address: SocketAddress
         do {
             address = try SocketAddress.unix(path)
@@ -301,6 +299,12 @@ package final class Daemon {
             let hint = Self.socketHint(error, at: path, source, environment)
             throw DaemonFailure(code: .unavailable, message: "can't create the socket \(path): \(hint)")
         }
+    }
+
+    /// Logs a warning if the service manager has passed a socket at another path than the configured one.
+    private func warnOfIgnoredPath() {
+        guard let warning = socketFile.warning(about: configuration.socket) else { return }
+        log.warning(.configWarning, ["warning": warning])
     }
 
     /// Returns why the socket can't be created. If the path comes from the host's configuration and an ordinary user
@@ -371,7 +375,7 @@ extension Daemon {
                 try prepareFolder()
                 let next = nextStatusRegistry
                 let run = try DaemonRun(
-                    configuration, replacing: previous, openedSocket: openedSocket, statusRegistry: next,
+                    configuration, replacing: previous, socketFile: socketFile, statusRegistry: next,
                     listener: socket.listener, metricsListener: metricsListener, corruptionCheck: corruptionCheck,
                     storeLock: storeLock, mustReopen: { wakeUp.requestReopening() }, log: log)
                 statusRegistry = next

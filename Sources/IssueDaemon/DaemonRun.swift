@@ -24,8 +24,9 @@ final class DaemonRun {
     /// The threads of the announcement logger and of the jobs, which read the store.
     private let readers: [JoinableThread]
     private let log: Log
+    private let socketFile: SocketFile
     /// The settings of the socket, and the path of the database. They do not change during a run. The
-    /// path and mode of the socket are those with which the process opened it.
+    /// path and mode of the socket are those of its file.
     private let fixed: (socket: SocketSettings, path: String)
     /// Whether forwarding services must be started later, because an attempt to start services has failed.
     private var lacksForwarding = false
@@ -46,20 +47,19 @@ final class DaemonRun {
     ///
     /// - Parameters:
     ///   - previous: The last valid configuration of an earlier run; nil if it is not known.
-    ///   - openedSocket: The settings with which the listener was opened.
+    ///   - socketFile: The file of the listener.
     /// - Throws: `StoreFailure` if the store can't be opened, or the error of a thread or descriptor that can't be
     ///   created.
     init(
-        _ configuration: Configuration, replacing previous: Configuration?, openedSocket: SocketSettings,
+        _ configuration: Configuration, replacing previous: Configuration?, socketFile: SocketFile,
         statusRegistry: StatusRegistry, listener: SharedDescriptor, metricsListener: SharedDescriptor?,
         corruptionCheck: CorruptionCheck, storeLock: StoreLock,
         mustReopen: @escaping @Sendable () -> Void, log: Log
     ) throws {
         let path = configuration.store.path
         self.log = log
-        var fixedSocket = configuration.socket
-        (fixedSocket.path, fixedSocket.mode) = (openedSocket.path, openedSocket.mode)
-        fixed = (fixedSocket, path)
+        self.socketFile = socketFile
+        fixed = (socketFile.applied(to: configuration.socket), path)
         forwarded = previous
         let redactor = RedactionKeyFile(nextTo: path).redactor(configuration.redaction, log)
         let socket = try SocketService(
@@ -211,7 +211,8 @@ final class DaemonRun {
     }
 
     private func needsRestart(_ configuration: Configuration) -> Bool {
-        configuration.socket != fixed.socket || configuration.store.path != fixed.path
+        socketFile.needsRestart(for: configuration.socket)
+            || socketFile.applied(to: configuration.socket) != fixed.socket || configuration.store.path != fixed.path
     }
 
     /// Sends a heartbeat request to the socket and writer threads. Returns `true` if both have answered the previous
@@ -262,6 +263,33 @@ final class DaemonRun {
         writerThread.join()
         socketThread?.join()
         queries.finish()
+    }
+}
+
+/// The file of the socket, which stays the same while the process runs.
+struct SocketFile: Equatable, Sendable {
+    let path: String
+    let mode: UInt32
+    /// Whether the service manager has created the file and passed the socket. `Path=` and `Mode=` have no effect then.
+    let isInherited: Bool
+
+    /// Returns settings with the path and mode of this file.
+    func applied(to settings: SocketSettings) -> SocketSettings {
+        var settings = settings
+        (settings.path, settings.mode) = (path, mode)
+        return settings
+    }
+
+    /// Returns `true` if the next start would create another file.
+    func needsRestart(for settings: SocketSettings) -> Bool {
+        !isInherited && applied(to: settings) != settings
+    }
+
+    /// Returns a warning if `Path=` names another file than that of an inherited socket. Returns nil for the default.
+    func warning(about settings: SocketSettings) -> String? {
+        guard isInherited, ![path, Configuration.default.socket.path].contains(settings.path) else { return nil }
+        return "[Socket] Path=\(settings.path) has no effect, because systemd has created the socket \(path). To move "
+            + "it, set ListenStream= of issued.socket (systemctl edit issued.socket)."
     }
 }
 

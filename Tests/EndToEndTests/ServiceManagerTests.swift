@@ -85,6 +85,13 @@ struct ServiceManagerTests {
             try daemon.waitUntilReady()
             try await eventually("the status has the records") { try RawClient(path: socket).status().received == 1 }
             #expect(!daemon.folder.names.contains("issued.sock"))
+            let warning = "Path=\(daemon.socket) has no effect, because systemd has created the socket \(socket)."
+            try await daemon.logs(warning, count: 1)
+            #expect(daemon.log.contains("set ListenStream= of issued.socket"))
+            try daemon.reload()
+            try await daemon.logs(warning, count: 2)
+            #expect(!daemon.log.contains(LogEvent.configNeedsRestart.id))
+            #expect(try RawClient(path: socket).status().store.faults == [])
             #expect(try daemon.terminate() == .exit(0))
         }
     }

@@ -55,6 +55,25 @@ struct InheritedSocketsTests {
         _ = consume client
     }
 
+    @Test("Path= and Mode= have no effect on an inherited socket: another Path= is a warning, and needs no restart")
+    func socketFile() {
+        let own = SocketFile(path: "/a", mode: 0o666, isInherited: false)
+        let inherited = SocketFile(path: "/a", mode: 0o666, isInherited: true)
+        var settings = SocketSettings()
+        settings.path = "/b"
+        #expect(own.needsRestart(for: settings) && own.warning(about: settings) == nil)
+        #expect(!inherited.needsRestart(for: settings))
+        #expect(inherited.warning(about: settings)?.contains("set ListenStream= of issued.socket") == true)
+        settings.path = "/a"
+        #expect(!own.needsRestart(for: settings) && inherited.warning(about: settings) == nil)
+        settings.mode = 0o600
+        #expect(own.needsRestart(for: settings) && !inherited.needsRestart(for: settings))
+        // Nobody has chosen the default.
+        #expect(inherited.warning(about: SocketSettings()) == nil)
+        settings.maxKeys = 7
+        #expect(own.applied(to: settings).maxKeys == 7 && own.applied(to: settings).mode == 0o666)
+    }
+
     @Test("A socket that is not taken is closed")
     func closed() throws {
         let folder = try ConfigurationFolder()
