@@ -202,7 +202,8 @@ struct ConfigurationMerger {
         /// The effective values by key: the last one, or all values of a list.
         var values: [String: [Assigned]] = [:]
 
-        /// Keys with an invalid value. They are not also reported as missing.
+        /// Keys with an invalid value, and keys that were probably meant by an unknown one. They are not also reported
+        /// as missing.
         var wrongKeys: Set<String> = []
         /// Whether one file defines the destination or notifier twice. Errors that may follow from it are not
         /// reported.
@@ -277,8 +278,9 @@ struct ConfigurationMerger {
         let section = sections[index]
         let location = ConfigurationLocation(file: file, line: assignment.line)
         guard let key = section.keys.first(where: { $0.name == assignment.key }) else {
-            return addProblem(
-                location, UnknownKeyMessage.message(for: assignment.key, in: section), scope: section.scope)
+            let unknown = UnknownKey(assignment.key, in: section)
+            if let meant = unknown.meant { sections[index].wrongKeys.insert(meant) }
+            return addProblem(location, unknown.message, scope: section.scope)
         }
         guard !assignment.value.isEmpty else {
             // An empty value resets the key to its default.
@@ -387,19 +389,38 @@ extension String {
     }
 }
 
-/// The error messages for keys that their section does not have.
-enum UnknownKeyMessage {
-    static func message(for key: String, in section: ConfigurationMerger.Section) -> String {
+/// A key that its section does not have.
+struct UnknownKey {
+    let message: String
+    /// The section's key that was probably meant; nil if there is none.
+    let meant: String?
+
+    init(_ key: String, in section: ConfigurationMerger.Section) {
+        let names = section.keys.map(\.name)
         if key.lowercased().hasSuffix("token") {
             let credential = section.kind.destination?.format.defaultCredential.map {
                 "; or write it to /etc/credstore/\($0), and set Credential=\($0)"
             }
-            return "A token must not be in a configuration file. Write it to a file that only the daemon's user can "
+            meant = names.first { $0 == "Credential" }
+            message =
+                "A token must not be in a configuration file. Write it to a file that only the daemon's user can "
                 + "read, and set Credential= to the file's absolute path\(credential ?? "")."
+            return
         }
         let beginning = "\(section.title) has no key \(key.truncatedForLog)="
+        if let expected = Self.otherSections(with: key, than: section) {
+            (message, meant) = ("\(beginning)\(expected)", nil)
+        } else if let nearest = NearestName.find(key, among: names) {
+            (message, meant) = ("\(beginning). Did you mean \(nearest)=?", nearest)
+        } else {
+            (message, meant) = ("\(beginning); expected one of \(names.joined(separator: ", ")).", nil)
+        }
+    }
+
+    /// Returns the end of the message for a key of other sections; nil if no section has it.
+    private static func otherSections(with key: String, than section: ConfigurationMerger.Section) -> String? {
         if section.kind.isDestination, ConfigurationTable.guards.contains(where: { $0.name == key }) {
-            return "\(beginning) because it applies to all received records; expected it in [Limits]."
+            return " because it applies to all received records; expected it in [Limits]."
         }
         let others = ConfigurationSection.all.flatMap { other in
             [false, true].compactMap { isNamed -> String? in
@@ -411,14 +432,9 @@ enum UnknownKeyMessage {
         }
         // If the first section in the list has no NAME and is not a destination's, the message names only that section.
         // The others are usually destinations that can override the key.
-        let isShared = others.first.map { first in
-            ConfigurationSection.all.contains { !$0.isDestination && "[\($0.name)]" == first }
+        return others.first.map { first in
+            let isShared = ConfigurationSection.all.contains { !$0.isDestination && "[\($0.name)]" == first }
+            return "; expected it in \(isShared ? first : others.joined(separator: " or "))."
         }
-        if let first = others.first {
-            return "\(beginning); expected it in \(isShared == true ? first : others.joined(separator: " or "))."
-        }
-        let names = section.keys.map(\.name)
-        if let nearest = NearestName.find(key, among: names) { return "\(beginning). Did you mean \(nearest)=?" }
-        return "\(beginning); expected one of \(names.joined(separator: ", "))."
     }
 }

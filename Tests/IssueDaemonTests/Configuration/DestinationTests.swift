@@ -92,6 +92,11 @@ struct DestinationTests {
                 "issued.conf:4: Two destinations are named “logzio”"
             ),
             ("[LogzIO a/b]\nRegion=us\n", "issued.conf:1: Invalid destination name"),
+            (
+                "[LogzIO]\nRegion=us\nCredentials=/T\n",
+                "issued.conf:3: [LogzIO] has no key Credentials=. Did you mean Credential=?"
+            ),
+            ("[LogzIO]\nRegion=us\nToken=x\n", "issued.conf:3: A token must not be in a"),
         ])
     func broken(text: String, beginning: String) throws {
         let folder = try ConfigurationFolder()

@@ -63,6 +63,7 @@ struct SelfHostedConfigurationTests {
                 "issued.conf:3: A token must not be in a configuration file. Write it to a file that only the daemon's "
                     + "user can read, and set Credential= to the file's absolute path."
             ),
+            ("[OTLP]\nUrl=http://a\n", "issued.conf:2: [OTLP] has no key Url=. Did you mean URL=?"),
             ("[OTLP]\nURL=http://a\nCAFile=/etc/hosts\n", "issued.conf:3: CAFile=/etc/hosts contains no certificate"),
             (
                 "[Elasticsearch]\nURL=https://u:p@h\n",
