@@ -397,14 +397,14 @@ struct UnknownKey {
 
     init(_ key: String, in section: ConfigurationMerger.Section) {
         let names = section.keys.map(\.name)
-        if key.lowercased().hasSuffix("token") {
+        if Self.isSecret(key, in: section.kind) {
             let credential = section.kind.destination?.format.defaultCredential.map {
                 "; or write it to /etc/credstore/\($0), and set Credential=\($0)"
             }
             meant = names.first { $0 == "Credential" }
             message =
-                "A token must not be in a configuration file. Write it to a file that only the daemon's user can "
-                + "read, and set Credential= to the file's absolute path\(credential ?? "")."
+                "A token or password must not be in a configuration file. Write it to a file that only the daemon's "
+                + "user can read, and set Credential= to the file's absolute path\(credential ?? "")."
             return
         }
         let beginning = "\(section.title) has no key \(key.truncatedForLog)="
@@ -415,6 +415,13 @@ struct UnknownKey {
         } else {
             (message, meant) = ("\(beginning); expected one of \(names.joined(separator: ", ")).", nil)
         }
+    }
+
+    /// Returns `true` if the value of an unknown key is probably a secret, which Credential= would name.
+    private static func isSecret(_ key: String, in kind: ConfigurationSection) -> Bool {
+        let key = key.lowercased()
+        return key.hasSuffix("token")
+            || kind.isTarget && ["password", "passwd", "secret", "apikey", "api_key"].contains { key.hasSuffix($0) }
     }
 
     /// Returns the end of the message for a key of other sections; nil if no section has it.

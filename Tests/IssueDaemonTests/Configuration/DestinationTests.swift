@@ -96,7 +96,8 @@ struct DestinationTests {
                 "[LogzIO]\nRegion=us\nCredentials=/T\n",
                 "issued.conf:3: [LogzIO] has no key Credentials=. Did you mean Credential=?"
             ),
-            ("[LogzIO]\nRegion=us\nToken=x\n", "issued.conf:3: A token must not be in a"),
+            ("[LogzIO]\nRegion=us\nToken=x\n", "issued.conf:3: A token or password must not be in a"),
+            ("[LogzIO]\nRegion=us\nPassword=x\n", "issued.conf:3: A token or password must not be in a"),
         ])
     func broken(text: String, beginning: String) throws {
         let folder = try ConfigurationFolder()

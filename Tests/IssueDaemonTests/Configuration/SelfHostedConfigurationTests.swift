@@ -60,8 +60,20 @@ struct SelfHostedConfigurationTests {
             ),
             (
                 "[OTLP]\nURL=http://a\nToken=x\n",
-                "issued.conf:3: A token must not be in a configuration file. Write it to a file that only the daemon's "
-                    + "user can read, and set Credential= to the file's absolute path."
+                "issued.conf:3: A token or password must not be in a configuration file. Write it to a file that only "
+                    + "the daemon's user can read, and set Credential= to the file's absolute path."
+            ),
+            (
+                "[ClickHouse]\nURL=http://a\nPassword=x\n",
+                "issued.conf:3: A token or password must not be in a configuration file."
+            ),
+            (
+                "[Elasticsearch]\nURL=http://a\nAPIKey=x\n",
+                "issued.conf:3: A token or password must not be in a configuration file."
+            ),
+            (
+                "[Notify]\nCommand=/bin/true\nSecret=x\n",
+                "issued.conf:3: A token or password must not be in a configuration file."
             ),
             ("[OTLP]\nUrl=http://a\n", "issued.conf:2: [OTLP] has no key Url=. Did you mean URL=?"),
             ("[OTLP]\nURL=http://a\nCAFile=/etc/hosts\n", "issued.conf:3: CAFile=/etc/hosts contains no certificate"),
