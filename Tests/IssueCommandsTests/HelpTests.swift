@@ -378,6 +378,10 @@ struct HelpTests {
                 destination was added, by fate. It balances if the fates add up to the number
                 received.
 
+                Destinations that are no longer configured are shown while records or
+                corrections wait for them, or while they have dead letters; --json always lists
+                them.
+
                 Exits with 1 if a fault is shown.
 
                 Examples:

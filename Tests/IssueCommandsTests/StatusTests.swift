@@ -292,9 +292,34 @@ struct StatusTests {
             .replacing(#""state":"idle""#, with: #""state":"idle","reason":"no longer configured""#)
         let all = issuectl(
             ["flush"], .reply(Fixtures.status(removed)), .reply("{\"destinations\":[\(removed)]}"))
-        #expect(all.code == .success)
+        #expect(all.code == .success && all.output == "No destination is configured.\n")
+        let both = issuectl(
+            ["flush"], .reply(Fixtures.status(removed, Fixtures.archive)),
+            .reply("{\"destinations\":[\(removed),\(Fixtures.archive)]}"))
+        #expect(both.output == "archive: nothing was pending\n")
         let named = issuectl(["flush", "old"], .reply(Fixtures.status(removed)))
         #expect(named.code == .refused && named.errors.contains("no destination 'old' is configured"))
+    }
+
+    @Test("A destination that is no longer configured is in the status while it has pending records or dead letters")
+    func removedInStatus() {
+        let done = Fixtures.flushed("old", pending: 0, delivered: 6)
+            .replacing(#""state":"idle""#, with: #""state":"idle","reason":"no longer configured""#)
+        let left = [
+            done.replacing(#""pending":0"#, with: #""pending":1"#),
+            done.replacing(#""dead_lettered":0"#, with: #""dead_lettered":1"#),
+            done.replacing(#""requests""#, with: #""corrections_pending":1,"requests""#),
+        ]
+        for destination in left {
+            let status = issuectl(["status"], .reply(Fixtures.status(destination)))
+            #expect(status.output.contains("Destination old") && status.output.contains("idle: no longer configured"))
+        }
+        let both = issuectl(["status"], .reply(Fixtures.status(done, Fixtures.archive)))
+        #expect(both.output.contains("Destination archive") && !both.output.contains("old"))
+        let none = issuectl(["status"], .reply(Fixtures.status(done)))
+        #expect(none.output.contains("\nNo destination configured. Issues are stored but not forwarded.\n"))
+        #expect(!none.output.contains("LEDGER"))
+        #expect(issuectl(["status", "--json"], .reply(Fixtures.status(done))).output.contains(#""old""#))
     }
 
     @Test("Flush and status show pending corrections, and flush exits with 75 if some are still pending")

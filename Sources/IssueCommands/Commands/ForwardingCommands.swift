@@ -44,7 +44,8 @@ struct FlushCommand: Command {
         }
         let parameters = FlushParameters(destination: destination, timeout: timeout)
         let answer = try collector.call(CollectorCalls.flush, parameters, timeout: parameters.replyTimeout)
-        if answer.value.destinations.allSatisfy(\.isRemoved) {
+        let destinations = answer.value.destinations.filter { !$0.isRemoved }
+        if destinations.isEmpty {
             var current = status
             if current == nil { current = try collector.call(CollectorCalls.status).value }
             if current?.lacksDestinations == true {
@@ -52,10 +53,10 @@ struct FlushCommand: Command {
                 throw CommandFailure(.refused, "\(DaemonStatus.lackOfDestinations): see issuectl status")
             }
         }
-        let unfinished = answer.value.destinations.filter { isUnfinished($0, startedAt: context.now) }
-        try context.print(answer, elements: "destinations") { reply in
-            guard !reply.destinations.isEmpty else { return ["No destination is configured."] }
-            return reply.destinations.flatMap { destination in
+        let unfinished = destinations.filter { isUnfinished($0, startedAt: context.now) }
+        try context.print(answer, elements: "destinations") { _ in
+            guard !destinations.isEmpty else { return ["No destination is configured."] }
+            return destinations.flatMap { destination in
                 let earlier = before.first { $0.name == destination.name }
                 return [
                     line(destination, since: earlier), destination.advice.map { "  " + TerminalSanitizer.line($0) },
@@ -63,7 +64,7 @@ struct FlushCommand: Command {
                 .compactMap(\.self)
             }
         }
-        let rejecting = answer.value.destinations.filter { destination in
+        let rejecting = destinations.filter { destination in
             hasNewDeadLetters(destination, since: before.first { $0.name == destination.name }, at: context.now)
         }
         if !rejecting.isEmpty {
@@ -92,13 +93,12 @@ struct FlushCommand: Command {
     }
 
     /// Returns `true` if records or corrections from before the wait are pending, or if any are pending and their times
-    /// are unknown. Returns `false` for a destination that is no longer configured.
+    /// are unknown.
     private func isUnfinished(_ destination: DestinationStatus, startedAt: IssueTimestamp) -> Bool {
-        !destination.isRemoved && isPending(destination) && destination.oldestPending.map { $0 <= startedAt } ?? true
+        isPending(destination) && destination.oldestPending.map { $0 <= startedAt } ?? true
     }
 
-    /// Returns `true` if records or corrections became dead letters during the wait. Returns `false` for a destination
-    /// that is no longer configured.
+    /// Returns `true` if records or corrections became dead letters during the wait.
     ///
     /// - Parameters:
     ///   - before: The status before the wait; nil if it is not known.
@@ -106,7 +106,6 @@ struct FlushCommand: Command {
     private func hasNewDeadLetters(
         _ destination: DestinationStatus, since before: DestinationStatus?, at start: IssueTimestamp
     ) -> Bool {
-        if destination.isRemoved { return false }
         if let before, destination.ledger.deadLettered > before.ledger.deadLettered { return true }
         return destination.lastDeadLetter.map { $0 >= start } ?? false
     }

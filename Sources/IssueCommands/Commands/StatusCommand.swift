@@ -13,6 +13,8 @@ struct StatusCommand: Command {
                 + "example because the call was invalid or the disk was full.",
             "For each destination, the ledger counts the records received since the destination was added, by fate. It "
                 + "balances if the fates add up to the number received.",
+            "Destinations that are no longer configured are shown while records or corrections wait for them, or while "
+                + "they have dead letters; --json always lists them.",
             "Exits with 1 if a fault is shown.",
         ],
         examples: ["issuectl status", "issuectl status --json"])
@@ -67,15 +69,23 @@ struct StatusPage {
                     "No destination is in use, and the configuration has an error. Issues are stored but not "
                         + "forwarded."
                 ], indent: 0)
-        } else if isStoreOpen, status.destinations.isEmpty {
+        } else if isStoreOpen, destinations.isEmpty {
             page.gap()
             page.add(["No destination configured. Issues are stored but not forwarded."], indent: 0)
         }
-        for destination in status.destinations { show(destination, into: &page) }
-        page.add(LedgerTable(destinations: status.destinations, width: width, painter: painter).lines, indent: 0)
+        for destination in destinations { show(destination, into: &page) }
+        page.add(LedgerTable(destinations: destinations, width: width, painter: painter).lines, indent: 0)
         suppressions(into: &page)
         for notifier in status.notifiers { page.add(notifier, now: now) }
         return page.lines
+    }
+
+    /// The destinations to show. The database keeps the ledgers of all.
+    private var destinations: [DestinationStatus] {
+        status.destinations.filter { destination in
+            !destination.isRemoved || destination.ledger.pending > 0 || destination.ledger.deadLettered > 0
+                || (destination.pendingCorrections ?? 0) > 0
+        }
     }
 
     /// Whether the daemon could open its store. If not, it reports an empty id.
