@@ -42,6 +42,8 @@ struct HealthTests {
         #expect(code("--degraded-after", "2h") == 0)
         #expect(code("--failing-after", "30min") == 2)
         #expect(code("--failing-after", "soon") == 64)
+        let help = issuectl(["health", "--help"]).output.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+        #expect(help.contains("(default 15min, or the time of --failing-after if that is shorter)"))
         #expect(code("--degraded-after", "2h", "--failing-after", "2h") == 0)
         #expect(code("--degraded-after", "2h", "--failing-after", "1h") == 64)
         #expect(code("--degraded-after", "7h") == 64)

@@ -8,7 +8,9 @@ struct HealthCommand: Command {
     static let standard = HealthThresholds()
 
     static let degradedAge = OptionSpecification(
-        "degraded-after", value: "TIME", "Degraded if a record or correction has been pending for TIME (default 15min)")
+        "degraded-after", value: "TIME",
+        "Degraded if a record or correction has been pending for TIME (default 15min, or the time of --failing-after "
+            + "if that is shorter)")
     static let failingAge = OptionSpecification(
         "failing-after", value: "TIME", "Failing if a record or correction has been pending for TIME (default 6h)")
 
