@@ -226,8 +226,15 @@ package final class Daemon {
         if fresh.isValid { lastValid = fresh.configuration }
         unavailableServer?.reload(fresh)
         do {
-            try run?.reload(fresh.configuration)
-            if let run { publishConfiguration(to: run.statusRegistry) }
+            if let run {
+                try run.reload(fresh.configuration)
+                publishConfiguration(to: run.statusRegistry)
+            } else {
+                // The run that starts when the database can be opened applies everything else.
+                let needsRestart = socketFile.needsRestart(for: fresh.configuration.socket)
+                statusRegistry?.update(needsRestart: needsRestart)
+                if needsRestart { log.notice(.configNeedsRestart) }
+            }
         } catch {
             log.error(.configApplyFailed, ["error": "\(error)"])
         }
@@ -403,7 +410,9 @@ extension Daemon {
 
     /// A new registry for the configured database. It continues the counts of the current registry.
     private var nextStatusRegistry: StatusRegistry {
-        StatusRegistry(path: configuration.store.path, after: statusRegistry)
+        let next = StatusRegistry(path: configuration.store.path, after: statusRegistry)
+        next.update(needsRestart: socketFile.needsRestart(for: configuration.socket))
+        return next
     }
 
     /// Waits for the time of the next attempt, and handles signals meanwhile. Returns `false` if the daemon must stop.

@@ -144,6 +144,29 @@ struct EnvironmentFaultTests {
         }
     }
 
+    @Test("While the database can't be opened, a changed socket needs a restart, and another database does not")
+    func pathsWhileUnopenable() async throws {
+        try await DaemonFixture.with(starts: false) { daemon in
+            _ = try daemon.takeStateFolder()
+            try daemon.start()
+            try daemon.configure("[Socket]\nMode=0600")
+            try daemon.reload()
+            try await daemon.logs(LogEvent.configNeedsRestart.id, count: 1)
+            let faults = try RawClient(path: daemon.socket).status().store.faultsByKind
+            #expect(faults.map(\.kind).contains(.restart))
+            try daemon.configure("")
+            try daemon.reload()
+            #expect(try !RawClient(path: daemon.socket).status().store.faultsByKind.map(\.kind).contains(.restart))
+            let other = daemon.folder["other/issues.db"]
+            try daemon.folder.write(
+                daemon.folder.text(of: "issued.conf").replacing(daemon.database, with: other), to: "issued.conf")
+            try daemon.reload()
+            try await eventually("it is stored") { (try? RawClient(path: daemon.socket).report("Later"))?.count == 1 }
+            let status = try RawClient(path: daemon.socket).status()
+            #expect(status.store.path == other && status.store.faults == [])
+        }
+    }
+
     @Test("A daemon that can't open its database exits with 0 on SIGTERM")
     func unopenableAndStopped() async throws {
         try await DaemonFixture.with(starts: false) { daemon in
