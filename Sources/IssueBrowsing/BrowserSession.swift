@@ -11,9 +11,6 @@ package struct BrowserSession<Failure: Error> {
     /// The default timeout of `call`.
     private let timeout: Duration
     private let sleep: (Duration) -> Void
-    /// A refused call is repeated only if the refusal came sooner than this. The daemon ends queries after ten
-    /// seconds.
-    private static var maxRepeatedTime: Duration { .seconds(5) }
 
     /// Creates a session.
     ///
@@ -39,8 +36,7 @@ package struct BrowserSession<Failure: Error> {
     ///   - parameters: Its parameters.
     ///   - timeout: The maximum time to wait for the reply. Nil uses the session's timeout.
     ///   - pauses: The minimum times to wait before each repetition of the call if the daemon is busy; the daemon may
-    ///     ask for a longer time. All attempts together take at most `timeout`. A call that took long until the daemon
-    ///     refused it is not repeated, since it would probably take as long again.
+    ///     ask for a longer time. All attempts together take at most `timeout`.
     package func call<Parameters, Reply>(
         _ call: CollectorCall<Parameters, Reply>, _ parameters: Parameters, timeout: Duration? = nil,
         repeatingAfter pauses: [Duration] = []
@@ -49,13 +45,12 @@ package struct BrowserSession<Failure: Error> {
         var pauses = pauses[...]
         while true {
             let json: [UInt8]
-            let begin = MonotonicClock.now
+            let now = MonotonicClock.now
             do throws(CollectorConnectionError) {
-                json = try link.call(call.method, parameters: parameters.json, timeout: begin.duration(to: deadline))
+                json = try link.call(call.method, parameters: parameters.json, timeout: now.duration(to: deadline))
             } catch {
-                let now = MonotonicClock.now
                 guard case .refused(.busy(let delay)) = error, let pause = pauses.popFirst().map({ max($0, delay) }),
-                    begin.duration(to: now) < Self.maxRepeatedTime, pause < now.duration(to: deadline)
+                    pause < MonotonicClock.now.duration(to: deadline)
                 else { throw makeFailure(error) }
                 sleep(pause)
                 continue

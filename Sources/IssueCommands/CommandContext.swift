@@ -300,6 +300,10 @@ extension CommandFailure {
         case .busy(let delay):
             let seconds = max(1, delay.components.seconds + (delay.components.attoseconds > 0 ? 1 : 0))
             self.init(.tryAgain, "the daemon is busy: try again in \(RelativeTime.span(seconds: UInt64(seconds)))")
+        case .tooSlow:
+            self.init(
+                .tryAgain,
+                "the query took too long, so the daemon ended it: ask for less, for example a shorter time")
         case .noSpace:
             self.init(
                 .tryAgain,
@@ -348,7 +352,7 @@ extension CollectorConnectionError {
     /// Whether the same call may succeed later.
     var isTemporary: Bool {
         switch self {
-        case .unreachable, .untrusted, .closed, .timedOut, .refused(.busy), .refused(.noSpace): true
+        case .unreachable, .untrusted, .closed, .timedOut, .refused(.busy), .refused(.tooSlow), .refused(.noSpace): true
         case .disabled, .unusablePath, .refused, .malformed: false
         }
     }

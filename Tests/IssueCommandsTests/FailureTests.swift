@@ -51,6 +51,10 @@ struct FailureTests {
             (.refused(.busy(retryAfter: .milliseconds(1500))), .tryAgain, "the daemon is busy: try again in 2 s"),
             (.refused(.busy(retryAfter: .zero)), .tryAgain, "the daemon is busy: try again in 1 s"),
             (
+                .refused(.tooSlow(retryAfter: .zero)), .tryAgain,
+                "the query took too long, so the daemon ended it: ask for less, for example a shorter time"
+            ),
+            (
                 .refused(.noSpace), .tryAgain,
                 "the daemon's disk is full (KeepFree= reserves some space): free some space, then try again"
             ),

@@ -36,6 +36,8 @@ struct ListTests {
         #expect(failed.code == .tryAgain && failed.calls.count == 4)
         #expect(failed.errors.hasSuffix("issuectl: the daemon is busy: try again in 2 s\n"))
         #expect(issuectl(["list", "--timeout", "1s"], busy).calls.count == 1)
+        let slow = issuectl(["list"], .failure(.refused(.tooSlow(retryAfter: .seconds(1)))))
+        #expect(slow.code == .tryAgain && slow.calls.count == 1)
     }
 
     @Test("Lists of muted or resolved issues show who set the state and the note, and for mutes also the end")

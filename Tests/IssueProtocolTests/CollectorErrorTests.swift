@@ -14,6 +14,8 @@ struct CollectorErrorTests {
         .denied,
     ]
 
+    static let tooSlow = CollectorError.tooSlow(retryAfter: .seconds(1))
+
     static let serviceErrors: [CollectorError] = [
         .interfaceNotFound("org.example"),
         .methodNotFound("org.issued.Collector.Nothing"),
@@ -21,7 +23,7 @@ struct CollectorErrorTests {
         .expectedMore,
     ]
 
-    @Test("An error survives being sent in a reply", arguments: collectorErrors + serviceErrors)
+    @Test("An error survives being sent in a reply", arguments: collectorErrors + serviceErrors + [tooSlow])
     func roundTrip(error: CollectorError) throws {
         let message = Array(error.reply.message.dropLast())
 
@@ -29,6 +31,14 @@ struct CollectorErrorTests {
 
         #expect(CollectorError(reply) == error)
         #expect(error.description.hasSuffix("."))
+    }
+
+    @Test("A query that took too long is busy for clients that do not know the reason, and so is an unknown reason")
+    func reasons() {
+        #expect(Self.tooSlow.name == CollectorError.busy(retryAfter: .zero).name)
+        let reply = VarlinkReply(
+            parameters: Array(#"{"retry_after":7,"reason":"a new one"}"#.utf8), error: "org.issued.Collector.Busy")
+        #expect(CollectorError(reply) == .busy(retryAfter: .milliseconds(7)))
     }
 
     @Test("An unknown error keeps its name and parameters")

@@ -462,7 +462,9 @@ final class QueryService: Sendable {
         switch error {
         case StoreFailure.walTooLarge: break
         case StoreFailure.tooSlow where reason != nil && reason != .tooSlow: break
-        case StoreFailure.tooSlow: log.warning(.queryTimeout)
+        case StoreFailure.tooSlow:
+            log.warning(.queryTimeout)
+            return .tooSlow(retryAfter: .seconds(1))
         default: log.warning(.queryFailed, ["error": "\(error)"])
         }
         return .busy(retryAfter: .seconds(1))

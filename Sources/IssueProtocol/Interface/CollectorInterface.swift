@@ -411,7 +411,8 @@ package enum CollectorInterface {
         error InvalidRecord (index: ?int, field: ?string, reason: string)
         error InvalidFilter (field: string, reason: string)
         error TooLarge (limit: int)
-        error Busy (retry_after: int)
+        # reason: too_slow if a query was ended because it took too long; otherwise absent.
+        error Busy (retry_after: int, reason: ?string)
         error NoSpace ()
         error NotFound (id: string)
         error Unreadable (id: string)

@@ -434,7 +434,7 @@ package struct LogEvent: Hashable, Sendable {
         "Read `error=`: check `MemoryMax=` and `TasksMax=` of the service.")
     package static let queryTimeout = LogEvent(
         "query.timeout", "Query took too long; cancelled it",
-        "A query reached the limit of 10 seconds. The client is asked to retry.",
+        "A query reached the limit of 10 seconds. The client gets `Busy` with the reason `too_slow`.",
         "Use a narrower filter.")
     package static let queryFailed = LogEvent(
         "query.failed", "Query failed; asking the client to retry",

@@ -159,9 +159,10 @@ package struct ExplainedError: Equatable, Sendable {
     private static let kinds: [(errors: [CollectorError], meaning: String, action: String)] = [
         (
             [.busy(retryAfter: .zero)],
-            "The daemon can't do this now: the database can't be opened or written, a query took too long, or "
-                + "there are too many connections.",
-            "Try again. If it persists, look at `issuectl status` and the log."
+            "The daemon can't do this now: the database can't be opened or written, a query took too long (`reason` is "
+                + "`too_slow`), or there are too many connections.",
+            "Try again; use a narrower filter for a query that took too long. If it persists, look at `issuectl status` "
+                + "and the log."
         ),
         (
             [.noSpace], "The disk is full, and nothing of the call was stored.",

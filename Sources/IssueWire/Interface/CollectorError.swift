@@ -7,6 +7,8 @@ package enum CollectorError: Error, Equatable, Sendable {
     /// The call exceeds `limit`, a number of bytes or of records.
     case tooLarge(limit: Int)
     case busy(retryAfter: Duration)
+    /// The daemon has ended a query because it took too long. On the wire, this is `Busy` with a reason.
+    case tooSlow(retryAfter: Duration)
     /// The daemon has no disk space left to store records.
     case noSpace
     /// No record, group or other object has this id or name, or the object belongs to another user.
@@ -45,6 +47,8 @@ extension CollectorError: CustomStringConvertible {
         case .tooLarge(let limit):
             "The request has more bytes or records than the daemon accepts; the limit is \(limit)."
         case .busy(let delay): "The daemon is busy; try again in \(delay)."
+        case .tooSlow(let delay):
+            "The query took too long, so the daemon ended it; ask for less, or try again in \(delay)."
         case .noSpace: "The daemon has no disk space left to store records."
         case .notFound(let id): "There is no object with the id or name \(id), or it belongs to another user."
         case .unreadable(let id): "The record \(id) is stored in a damaged part of the database and can't be read."
@@ -84,12 +88,18 @@ extension CollectorError {
             ?? .unknown(name: name, parameters: (try? JSONValue(json: reply.parameters)) ?? .object([]))
     }
 
+    /// The `reason` of `Busy` for ``tooSlow(retryAfter:)``.
+    private static let tooSlowReason = "too_slow"
+
     /// Returns each known error with the given parameters, or nil if one that the error requires is missing.
     private static func candidates(_ details: ErrorDetails) -> [CollectorError?] {
         [
             details.reason.map { .invalidRecord(index: details.index, field: details.field, reason: $0) },
             details.field.flatMap { field in details.reason.map { .invalidFilter(field: field, reason: $0) } },
-            details.limit.map { .tooLarge(limit: $0) }, details.retryAfter.map { .busy(retryAfter: $0) },
+            details.limit.map { .tooLarge(limit: $0) },
+            details.retryAfter.map {
+                details.reason == tooSlowReason ? .tooSlow(retryAfter: $0) : .busy(retryAfter: $0)
+            },
             details.id.map { .notFound(id: $0) }, details.id.map { .unreadable(id: $0) },
             .interfaceNotFound(details.interface ?? ""), .methodNotFound(details.method ?? ""),
             .invalidParameter(details.parameter ?? ""), .noSpace, .denied, .expectedMore,
@@ -104,6 +114,8 @@ extension CollectorError {
             ("org.issued.Collector.InvalidFilter", ErrorDetails(field: field, reason: reason))
         case .tooLarge(let limit): ("org.issued.Collector.TooLarge", ErrorDetails(limit: limit))
         case .busy(let delay): ("org.issued.Collector.Busy", ErrorDetails(retryAfter: delay))
+        case .tooSlow(let delay):
+            ("org.issued.Collector.Busy", ErrorDetails(reason: Self.tooSlowReason, retryAfter: delay))
         case .noSpace: ("org.issued.Collector.NoSpace", ErrorDetails())
         case .notFound(let id): ("org.issued.Collector.NotFound", ErrorDetails(id: id))
         case .unreadable(let id): ("org.issued.Collector.Unreadable", ErrorDetails(id: id))

@@ -194,7 +194,7 @@ enum ReportResult {
         switch error {
         case nil: self = (try? ReportReply(json: reply.parameters)).map { .receipts($0.receipts) } ?? .malformed
         case .tooLarge(let limit): self = .tooLarge(limit: limit)
-        case .busy(let delay): self = .later(delay)
+        case .busy(let delay), .tooSlow(let delay): self = .later(delay)
         case .invalidRecord, .invalidFilter, .invalidParameter, .denied, .expectedMore, .notFound, .unreadable:
             self = .refused(error?.description ?? "")
         case .noSpace, .interfaceNotFound, .methodNotFound, .unknown:

@@ -177,7 +177,7 @@ struct Reporter {
 
     private mutating func refuse(_ index: Int, _ error: CollectorError) {
         switch error {
-        case .busy, .noSpace: break
+        case .busy, .tooSlow, .noSpace: break
         case .invalidRecord, .invalidFilter, .tooLarge, .notFound, .unreadable, .denied, .interfaceNotFound,
             .methodNotFound, .invalidParameter, .expectedMore, .unknown:
             pool.oracle.complain("reporter \(number) was answered: \(error)")
