@@ -80,7 +80,8 @@ extension NotifierConfiguration {
     }
 
     /// Returns why other users can change or replace a program; nil if they can't. Checks the owner of the file and of
-    /// each folder above it, and whether every user can write to them.
+    /// each folder above it, and whether every user or a group other than root's can write to them. logrotate(8) has
+    /// the same condition for its folders.
     private static func risk(of program: String) -> String? {
         var path = program
         while let status = try? FileSystem.status(of: path) {
@@ -89,8 +90,12 @@ extension NotifierConfiguration {
                 return "\(subject) belongs to user \(status.uid)"
             }
             // In a folder with the sticky bit, nobody can replace the files of others.
-            if status.mode & 0o002 != 0, path == program || status.mode & 0o1000 == 0 {
-                return "every user can write to \(subject) (mode \(ValueForm<UInt32>.mode.text(status.mode)))"
+            if path == program || status.mode & 0o1000 == 0 {
+                let mode = "(mode \(ValueForm<UInt32>.mode.text(status.mode)))"
+                if status.mode & 0o002 != 0 { return "every user can write to \(subject) \(mode)" }
+                if status.mode & 0o020 != 0, status.gid != 0 {
+                    return "group \(status.gid) can write to \(subject) \(mode)"
+                }
             }
             guard path != "/" else { return nil }
             path = FileSystem.parentFolder(of: path)

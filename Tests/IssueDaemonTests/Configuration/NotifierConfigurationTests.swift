@@ -2,6 +2,7 @@ import Destinations
 import Foundation
 import IssueCore
 import IssueProtocol
+import TestSockets
 import Testing
 import UnixIO
 
@@ -153,7 +154,19 @@ struct NotifierConfigurationTests {
         // In a folder with the sticky bit, others can't replace the files of this user.
         try FileSystem.setMode(0o1777, of: bin)
         #expect(try warnings() == [])
+        try FileSystem.setMode(0o775, of: bin)
+        let group = try FileSystem.status(of: bin).gid
+        let isRisk = try warnings().first?.contains("group \(group) can write to the folder \(bin) (mode 0775)") == true
+        #expect(isRisk == (group != 0))
         guard getuid() == 0 else { return }
+        try FileSystem.setOwner(0, group: 4242, of: bin)
+        #expect(try warnings().first?.contains("group 4242 can write to the folder \(bin) (mode 0775)") == true)
+        try FileSystem.setMode(0o1775, of: bin)
+        #expect(try warnings() == [])
+        try FileSystem.setMode(0o775, of: script)
+        #expect(try warnings() == [])
+        try FileSystem.setOwner(0, group: 4242, of: script)
+        #expect(try warnings().first?.contains("group 4242 can write to it (mode 0775)") == true)
         try FileManager.default.setAttributes([.ownerAccountID: 4242], ofItemAtPath: script)
         #expect(try warnings().first?.contains("it belongs to user 4242") == true)
     }
