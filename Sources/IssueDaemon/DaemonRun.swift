@@ -201,7 +201,6 @@ final class DaemonRun {
         try writer.perform { $0.reload(limits, retention) }
         destinations.stop(timeout: .seconds(2))
         notifiers.stop(timeout: .seconds(2))
-        statusRegistry.forgetForwarders()
         statusRegistry.forgetNotifiers()
         (lacksForwarding, lacksNotifiers) = (false, false)
         startMissingServices(configuration)

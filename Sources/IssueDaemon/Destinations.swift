@@ -42,6 +42,7 @@ final class Destinations: Sendable {
             (try $0.destinationsRemoved(by: configured), try $0.configure(configured, at: Clock.wall))
         }
         if !removed.isEmpty { logRemoved(removed, path: path, writer, log) }
+        statusRegistry.setDestinations(rows)
         limitMonitor.keep(Set(configuration.destinations.map(\.name)))
         let users = AccountableUsers.onThisHost(configuration.access)
         let names = Set(running.withLock { $0.map(\.service.destination.name) })

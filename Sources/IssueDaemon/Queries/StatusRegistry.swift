@@ -178,8 +178,15 @@ final class StatusRegistry: Sendable {
         state.withLock { state in state.forwarders.contains { $0.name == name } }
     }
 
-    func forgetForwarders() {
-        state.withLock { $0.forwarders = [] }
+    /// Forgets all destinations except the configured ones. Those that are new are idle until their services publish
+    /// a state.
+    func setDestinations(_ rows: [DestinationRow]) {
+        state.withLock { state in
+            state.forwarders = rows.map { row in
+                state.forwarders.first { $0.name == row.name }
+                    ?? Forwarder(name: row.name, view: ForwardingView(state: .idle), state: row.state)
+            }
+        }
     }
 
     // MARK: Limits

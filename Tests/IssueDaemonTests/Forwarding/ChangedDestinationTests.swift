@@ -211,6 +211,24 @@ struct ChangedDestinationTests {
         }
     }
 
+    @Test("After a start or reload, no configured destination is shown as removed, not even before its first status")
+    func startingDestination() throws {
+        func isWaiting(_ reader: StoreReader, _ destination: DestinationRow) throws -> Bool {
+            try reader.destination(destination.id)?.state.retryAt != nil
+        }
+        try with(Self.busy, until: isWaiting) { path, writer in
+            let (destinations, registry) = (Destinations(), StatusRegistry(path: path))
+            let (before, renamed) = (try configuration(), try configuration("renamed"))
+            try start(destinations, before, replacing: nil, path, writer, registry)
+            #expect(registry.hasDestination(named: "d"))
+            destinations.stop(timeout: .seconds(10))
+            #expect(registry.hasDestination(named: "d"))
+            try start(destinations, renamed, replacing: before, path, writer, registry)
+            #expect(!registry.hasDestination(named: "d") && registry.hasDestination(named: "renamed"))
+            destinations.stop(timeout: .seconds(10))
+        }
+    }
+
     @Test("The notification of a pause has the answer and the advice")
     func paused() throws {
         let texts = Mutex<[String]>([])

@@ -94,7 +94,7 @@ struct StatusRegistryTests {
         #expect(since(.idle, nil) == nil)
         #expect(since(.waiting, "send_rate") == nil)
         let first = try #require(since(.waiting, "no_answer"))
-        statusRegistry.forgetForwarders()
+        statusRegistry.setDestinations([])
         #expect(since(.paused, "unauthorised") == first)
         // A new time would differ.
         try waitUntil("the clock has advanced") { Clock.wall > first }
