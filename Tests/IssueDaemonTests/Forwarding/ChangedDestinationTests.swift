@@ -2,6 +2,7 @@ import Destinations
 import IssueCore
 import IssueProtocol
 import IssueStore
+import IssueTestSupport
 import Synchronization
 import TestSockets
 import Testing
@@ -27,15 +28,6 @@ struct ChangedDestinationTests {
         return configuration
     }
 
-    private func waits(_ isMet: () throws -> Bool) rethrows -> Bool {
-        let deadline = MonotonicClock.now.advanced(by: .seconds(30))
-        while try !isMet() {
-            guard MonotonicClock.now < deadline else { return false }
-            Clock.sleep(for: .milliseconds(10))
-        }
-        return true
-    }
-
     /// Creates a database with a record that is pending for the destination `d`, which has answered a request with
     /// `result`. Calls `body` when `isAnswered` is true.
     private func with(
@@ -58,10 +50,13 @@ struct ChangedDestinationTests {
                     service.run({ SilentShipper(result: result) }, fatesChanged: {})
                 }
                 let reader = try StoreReader(path: path)
-                let isInTime = try waits { try isAnswered(reader, destination) }
-                service.stop()
-                thread.join()
-                #expect(isInTime)
+                do {
+                    defer {
+                        service.stop()
+                        thread.join()
+                    }
+                    try waitUntil("the request was answered") { try isAnswered(reader, destination) }
+                }
                 try body(path, writer)
             }
         }
@@ -94,8 +89,7 @@ struct ChangedDestinationTests {
                 func status() throws -> DestinationStatus {
                     registry.status(try reader.figures(viewer: .everything), viewer: .everything).destinations[0]
                 }
-                let isInTime = try waits { try status().reason.map(isMet) ?? false }
-                #expect(isInTime)
+                try waitUntil("the destination has the expected status") { try status().reason.map(isMet) ?? false }
                 return try status()
             }
             let same = try statusAfterStart(url: Self.url) { $0 == FailureClass.tooManyRequests.rawValue }
@@ -141,9 +135,28 @@ struct ChangedDestinationTests {
                 _ = try server.accept()
             }
             try start(url: "http://127.0.0.1:2/")
-            let isResuming = try waits { try status().reason == "resuming" }
-            #expect(isResuming)
+            try waitUntil("the destination has the expected status") { try status().reason == "resuming" }
             destinations.stop(timeout: .seconds(10))
+        }
+    }
+
+    @Test("A pause because of a missing credential ends at a restart if the credential is there now")
+    func foundCredential() throws {
+        func isPaused(_ reader: StoreReader, _ destination: DestinationRow) throws -> Bool {
+            try reader.destination(destination.id)?.state.lastLoggedState == "paused: no_credential"
+        }
+        try with(DeliveryResult(.paused(.noCredential), ResponseSummary("401")), until: isPaused) { path, writer in
+            let (destinations, registry) = (Destinations(), StatusRegistry(path: path))
+            let reader = try StoreReader(path: path)
+            // The destination of the configuration needs no credential. A pause would be probed without this delay.
+            var configuration = try configuration()
+            configuration.destinations[0].settings.forward.resumeDelay = .seconds(1_000_000)
+            try start(destinations, configuration, replacing: nil, path, writer, registry)
+            defer { destinations.stop(timeout: .seconds(10)) }
+            try waitUntil("the destination is not paused") {
+                let status = registry.status(try reader.figures(viewer: .everything), viewer: .everything)
+                return status.destinations[0].reason == "resuming"
+            }
         }
     }
 
