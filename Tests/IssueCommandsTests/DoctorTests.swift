@@ -426,7 +426,9 @@ struct DoctorTests {
     func notifiers() throws {
         let facts = try facts { status in
             var notifier = NotifierStatus(name: "oncall", format: "json", state: .idle)
-            (notifier.received, notifier.givenUp) = (3, 3)
+            (notifier.received, notifier.delivered, notifier.givenUp) = (3, 1, 2)
+            notifier.lastSuccess = noon.advanced(by: .seconds(-3600))
+            notifier.lastGivenUp = noon.advanced(by: .seconds(-180))
             notifier.lastAnswer = "404"
             status.notifiers = [notifier]
         }
@@ -434,7 +436,10 @@ struct DoctorTests {
         #expect(found.keys.sorted() == ["notifiers"])
         #expect(
             found["notifiers"]?.map(\.message)
-                == ["notifier oncall could not deliver any of 3 events; its last answer: 404"])
+                == [
+                    "notifier oncall has given up events, the last 3 min ago, and delivered nothing since; its last "
+                        + "answer: 404"
+                ])
     }
 
     @Test("If the section of a notifier has an error, the fix ends with a reload of the configuration")

@@ -87,7 +87,17 @@ extension TextPage {
                 ("Next attempt", notifier.nextAttempt.map { RelativeTime.text($0, now: now) }),
                 ("Last answer", notifier.lastAnswer),
                 ("Last success", notifier.lastSuccess.map { PageTime.full($0, now: now) }),
-            ], styles: ["State": notifier.state.style, "Advice": .warning])
+                (
+                    "Last given up",
+                    notifier.lastGivenUp.map {
+                        PageTime.full($0, now: now) + (notifier.deliversNothing ? ", nothing delivered since" : "")
+                    }
+                ),
+            ],
+            styles: [
+                "State": notifier.state.style, "Advice": .warning,
+                "Last given up": notifier.deliversNothing ? .warning : .plain,
+            ])
     }
 }
 

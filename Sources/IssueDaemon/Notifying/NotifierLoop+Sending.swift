@@ -149,13 +149,25 @@ extension NotifierLoop {
         return webhook.send(message, to: url, token: token, cancellation: service.cancellation) { Clock.wall }
     }
 
-    /// Sends a test message once, and returns the result.
+    /// Sends a test message once, and returns the result. A success is stored, because it shows that the receiver
+    /// accepts messages again.
     func test() -> TestNotifierReply {
         var message = NotificationMessage(
             id: "\(service.name)-test-\(Clock.wall.millisecondsSince1970)", notifier: service.name,
             host: service.host, at: Clock.wall, attempt: 1, mayBeRepetition: false)
         message.isTest = true
         let result = send(message)
+        if result.verdict == .accepted {
+            let (id, answer) = (service.id, result.summary.text)
+            let row = try? service.writer.perform {
+                try $0.testAccepted(notifier: id, answer: answer, at: Clock.wall)
+            }
+            // If the state is unknown, it is read from the store later.
+            if opened != nil, let row {
+                try? update(row)
+                publish()
+            }
+        }
         return TestNotifierReply(delivered: result.verdict == .accepted, answer: result.summary.text)
     }
 

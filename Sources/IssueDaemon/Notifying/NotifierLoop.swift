@@ -410,6 +410,6 @@ extension NotifierStatus {
             silenced: Int(clamping: row.silenced), messages: Int(clamping: row.messages),
             repeated: Int(clamping: row.repeated),
             oldestPending: ((row.message?.notices ?? []) + row.waiting).map(\.at).min(), lastAnswer: row.lastAnswer,
-            lastSuccess: row.lastSuccess)
+            lastSuccess: row.lastSuccess, lastGivenUp: row.lastGivenUp)
     }
 }

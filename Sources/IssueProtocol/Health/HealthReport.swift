@@ -68,7 +68,7 @@ package struct HealthFinding: Equatable, Sendable {
         /// Records expired recently: they were removed before a destination had them.
         case expired
         /// A notifier is paused, its oldest event has been pending for too long, or it has given up events and
-        /// delivered none.
+        /// delivered none since.
         case notifier
         /// The caller is not allowed to see the records of other users, faults or refused reports.
         case rights
@@ -230,8 +230,8 @@ package struct HealthReport: Equatable, Sendable {
         }
     }
 
-    /// Returns the finding about a notifier that is paused or late, or has given up events and delivered none; nil for
-    /// any other notifier.
+    /// Returns the finding about a notifier that is paused or late, or has given up events and delivered none since;
+    /// nil for any other notifier.
     private static func finding(
         _ notifier: NotifierStatus, now: IssueTimestamp, _ thresholds: HealthThresholds
     ) -> HealthFinding? {
@@ -249,11 +249,9 @@ package struct HealthReport: Equatable, Sendable {
                 notifier.pending == 1
                 ? " has a pending event, which has waited \(span(age))"
                 : " has \(Quantity.text(notifier.pending)) pending events; the oldest has waited \(span(age))"
-        } else if notifier.givenUp > 0, notifier.delivered == 0 {
-            message +=
-                notifier.givenUp == 1
-                ? " could not deliver its only event"
-                : " could not deliver any of \(Quantity.text(notifier.givenUp)) events"
+        } else if let last = notifier.lastGivenUp, notifier.deliversNothing {
+            // Without a limit of time: there may be weeks between two events, and all later ones would be lost, too.
+            message += " has given up events, the last \(ago(last.age(at: now))), and delivered nothing since"
         } else {
             return nil
         }
@@ -332,6 +330,12 @@ extension DestinationStatus {
 extension NotifierStatus {
     /// The `reason` of a notifier whose section has an error.
     package static let misconfigured = "misconfigured"
+
+    /// Whether the notifier has given up events and delivered none since.
+    package var deliversNothing: Bool {
+        guard let lastGivenUp else { return false }
+        return lastSuccess.map { $0 < lastGivenUp } ?? true
+    }
 }
 
 extension IssueTimestamp {

@@ -146,11 +146,13 @@ package enum CollectorInterface {
 
         # A destination of notifications. format: json, slack and so on. Events since it was added: received is the sum of
         # pending, delivered and given_up. silenced: events that a silence covered. messages: messages that the destination
-        # accepted. repeated: accepted messages that may have arrived more than once.
+        # accepted. repeated: accepted messages that may have arrived more than once. last_success: when it last accepted a
+        # message, including a test message. last_given_up: when a message was last given up after an attempt.
         type Notifier (
           name: string, format: string, state: DestinationState, reason: ?string, advice: ?string,
           received: int, pending: int, delivered: int, given_up: int, silenced: int, messages: int, repeated: int,
-          oldest_pending: ?string, next_attempt: ?string, last_answer: ?string, last_success: ?string
+          oldest_pending: ?string, next_attempt: ?string, last_answer: ?string, last_success: ?string,
+          last_given_up: ?string
         )
 
         # One limit, now and in the last 24 hours. limit: group_rate, application_rate, global_rate, daily_bytes,

@@ -36,14 +36,17 @@ public struct NotifierStatus: Equatable, Sendable {
     public var nextAttempt: IssueTimestamp?
     /// The answer or error of the last attempt. Nil before the first attempt has ended.
     public var lastAnswer: String?
-    /// The time of the last delivered message. Nil if there is none.
+    /// The time at which the receiver last accepted a message, including a test message. Nil if it accepted none.
     public var lastSuccess: IssueTimestamp?
+    /// The time at which a message was last given up after an attempt. Nil if none was, or if the receiver has accepted
+    /// many messages since.
+    public var lastGivenUp: IssueTimestamp?
 
     package init(
         name: String, format: String, state: DestinationState = .idle, reason: String? = nil, advice: String? = nil,
         received: Int = 0, pending: Int = 0, delivered: Int = 0, givenUp: Int = 0, silenced: Int = 0,
         messages: Int = 0, repeated: Int = 0, oldestPending: IssueTimestamp? = nil, nextAttempt: IssueTimestamp? = nil,
-        lastAnswer: String? = nil, lastSuccess: IssueTimestamp? = nil
+        lastAnswer: String? = nil, lastSuccess: IssueTimestamp? = nil, lastGivenUp: IssueTimestamp? = nil
     ) {
         self.name = name
         self.format = format
@@ -61,6 +64,7 @@ public struct NotifierStatus: Equatable, Sendable {
         self.nextAttempt = nextAttempt
         self.lastAnswer = lastAnswer
         self.lastSuccess = lastSuccess
+        self.lastGivenUp = lastGivenUp
     }
 }
 
@@ -93,6 +97,7 @@ extension NotifierStatus: JSONObjectCodable {
         try members.optional("next_attempt", &nextAttempt)
         try members.optional("last_answer", &lastAnswer)
         try members.optional("last_success", &lastSuccess)
+        try members.optional("last_given_up", &lastGivenUp)
     }
 }
 

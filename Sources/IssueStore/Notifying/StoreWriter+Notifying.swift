@@ -21,8 +21,11 @@ package struct NotifierRow: Equatable, Sendable {
     package var repeated: Int64
     /// A summary of the last attempt's answer or error; nil before the first attempt has ended.
     package var lastAnswer: String?
-    /// The time of the last delivery; nil if there was none.
+    /// The time at which the receiver last accepted a message, including a test message; nil if it accepted none.
     package var lastSuccess: IssueTimestamp?
+    /// The time at which a message was last given up after an attempt; nil if none was, or if 100 messages have been
+    /// settled since.
+    package var lastGivenUp: IssueTimestamp?
     /// The events that are not in a message yet.
     package var waiting: [Notice]
     /// The pending message; nil if there is none.
@@ -175,6 +178,19 @@ extension StoreWriter {
         }
     }
 
+    /// Stores that the receiver has accepted a test message.
+    ///
+    /// - Returns: The new state; nil if the notifier does not exist.
+    package func testAccepted(
+        notifier id: Int64, answer: String, at now: IssueTimestamp
+    ) throws(StoreFailure) -> NotifierRow? {
+        try transaction { () throws(SQLiteError) in
+            try connection.run(
+                "UPDATE notifiers SET last_success = ?2, last_answer = ?3 WHERE id = ?1", id, now, answer)
+            return try NotificationTable(connection: connection).row(id)
+        }
+    }
+
     static func hasActiveNotifiers(_ connection: DatabaseConnection) throws(SQLiteError) -> Bool {
         try connection.exists("SELECT 1 FROM notifiers WHERE active = 1 LIMIT 1")
     }
@@ -241,14 +257,16 @@ struct NotificationTable {
         let found = try connection.first(
             """
             SELECT name, cursor, received, delivered, given_up, silenced, messages, repeated, last_answer, last_success,
-                (SELECT coalesce(sum(count), 0) FROM notices WHERE notifier = ?1)
+                (SELECT coalesce(sum(count), 0) FROM notices WHERE notifier = ?1),
+                (SELECT max(settled_at) FROM messages WHERE notifier = ?1 AND state = 2)
             FROM notifiers WHERE id = ?1
             """, id
         ) {
             NotifierRow(
                 id: id, name: $0.text(0), cursor: $0.id(1), received: $0.int64(2), delivered: $0.int64(3),
                 givenUp: $0.int64(4), pending: $0.int64(10), silenced: $0.int64(5), messages: $0.int64(6),
-                repeated: $0.int64(7), lastAnswer: $0.optionalText(8), lastSuccess: $0.optionalTime(9), waiting: [])
+                repeated: $0.int64(7), lastAnswer: $0.optionalText(8), lastSuccess: $0.optionalTime(9),
+                lastGivenUp: $0.optionalTime(11), waiting: [])
         }
         guard var row = found else { return nil }
         row.waiting = try notices(of: id, message: 0)

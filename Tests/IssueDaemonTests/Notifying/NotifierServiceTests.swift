@@ -149,6 +149,32 @@ struct NotifierServiceTests {
         }
     }
 
+    @Test("A notifier delivers nothing from the time it gives up events until a message, or a test, is accepted")
+    func lastGivenUp() throws {
+        try NotifierFixture.with { fixture in
+            try fixture.report("Order failed")
+            try waitUntil("it is delivered") { fixture.status?.delivered == 1 }
+            #expect(fixture.status?.deliversNothing == false)
+            try fixture.exit(with: 1)
+            let begin = Clock.wall
+            try fixture.report("Other")
+            try waitUntil("it is given up") { fixture.status?.givenUp == 1 }
+            #expect(fixture.status?.lastGivenUp.map { $0 >= begin } == true)
+            #expect(fixture.status?.deliversNothing == true)
+            try fixture.exit(with: 0)
+            let reply = Monitor<TestNotifierReply?>(nil)
+            fixture.service.test { result in
+                reply.withLock { $0 = result }
+                reply.broadcast()
+            }
+            let result = reply.wait(deadline: MonotonicClock.now.advanced(by: .seconds(60))) { $0 }
+            #expect(result?.delivered == true)
+            #expect(fixture.status?.deliversNothing == false)
+            #expect(fixture.status?.delivered == 1)
+            #expect(fixture.status?.lastAnswer == "exit status 0: accepted")
+        }
+    }
+
     @Test("If the notifier's row in the store is missing, the notifier ends and sends nothing more")
     func missingRow() throws {
         try NotifierFixture.with { fixture in

@@ -66,7 +66,7 @@ struct HealthReportTests {
         #expect(messages(1, pending: 2) == ["\(start)the oldest of 2 pending records and 1 correction has waited 2 h"])
     }
 
-    @Test("A notifier that is paused, is late or has never succeeded degrades the verdict; one that delivers does not")
+    @Test("A notifier that is paused, late, or has delivered nothing since it gave up events degrades the verdict")
     func notifiers() {
         func kinds(_ change: (inout NotifierStatus) -> Void) -> [HealthFinding.Kind] {
             var notifier = NotifierStatus(name: "oncall", format: "json", received: 3, delivered: 3)
@@ -77,8 +77,19 @@ struct HealthReportTests {
         #expect(kinds { $0.state = .paused } == [.notifier])
         #expect(kinds { $0.oldestPending = Self.now.advanced(by: .seconds(-299)) } == [])
         #expect(kinds { $0.oldestPending = Self.now.advanced(by: .seconds(-300)) } == [.notifier])
-        #expect(kinds { $0.givenUp = 1 } == [])
-        #expect(kinds { ($0.delivered, $0.givenUp) = (0, 3) } == [.notifier])
+        func kinds(givenUp: Int64, success: Int64?) -> [HealthFinding.Kind] {
+            kinds {
+                $0.givenUp = 1
+                $0.lastGivenUp = Self.now.advanced(by: .seconds(-givenUp))
+                $0.lastSuccess = success.map { Self.now.advanced(by: .seconds(-$0)) }
+            }
+        }
+        #expect(kinds(givenUp: 60, success: 59) == [])
+        #expect(kinds(givenUp: 60, success: 61) == [.notifier])
+        #expect(kinds(givenUp: 60, success: nil) == [.notifier])
+        #expect(kinds(givenUp: 10_000_000, success: 10_000_001) == [.notifier])
+        // The section was removed and added again: its events were given up without an attempt.
+        #expect(kinds { ($0.delivered, $0.givenUp) = (0, 3) } == [])
     }
 
     @Test("The thresholds of the age can be changed")
@@ -199,14 +210,14 @@ struct HealthReportTests {
             notifier.oldestPending = notifier.oldestPending?.advanced(by: .seconds(-3600))
             status.notifiers.append(notifier)
             notifier = NotifierStatus(name: "pager", format: "json")
-            notifier.givenUp = 1
+            notifier.lastGivenUp = Self.now.advanced(by: .seconds(-60))
             status.notifiers.append(notifier)
         }
         #expect(
             report.findings.map(\.message) == [
                 "destination logzio is paused; its pending record has waited 2 min",
                 "notifier oncall has a pending event, which has waited 1 h",
-                "notifier pager could not deliver its only event",
+                "notifier pager has given up events, the last 1 min ago, and delivered nothing since",
             ])
     }
 
