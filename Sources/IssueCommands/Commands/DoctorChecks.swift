@@ -392,6 +392,7 @@ extension DoctorCheck {
             switch destination.reason {
             case "refused", "timeout", "unreachable", "reset", "no_answer":
                 "check the network, the firewall and Proxy=: issued --check --online"
+            case StoreStatus.failureReason: "see the checks disk and database"
             case "too_many_requests", "overloaded": "lower SendRate= if it persists"
             case "misconfigured": checkAndReload
             default: "see issuectl status, and States of a destination in Operations.md"

@@ -377,6 +377,7 @@ final class ForwardingService: Sendable {
                 log.error(.forwardingFailed, ["destination": destination.name, "error": "\(error)"])
             }
             let delay = recovery.failed(after: begun.duration(to: Clock.monotonic))
+            statusRegistry.storeFailed(destination: destination.name, nextAttempt: Clock.monotonic.advanced(by: delay))
             let deadline = MonotonicClock.now.advanced(by: delay)
             if inbox.wait(deadline: deadline, until: { $0.isStopping ? true : nil }) == true { break }
         }

@@ -90,7 +90,9 @@ final class NotifierLoop {
                 opened = nil
                 escalations = nil
                 scanAgain()
-                recovery = Clock.monotonic.advanced(by: service.recoveryTime)
+                let next = Clock.monotonic.advanced(by: service.recoveryTime)
+                recovery = next
+                service.statusRegistry.storeFailed(notifier: service.name, nextAttempt: next)
             }
             // A fault of the store is reported even if the store can't take the event.
             sendUnstored()

@@ -189,6 +189,26 @@ final class StatusRegistry: Sendable {
         }
     }
 
+    /// Notes that a destination can't use the store until the time of the next attempt.
+    func storeFailed(destination name: String, nextAttempt: MonotonicInstant) {
+        state.withLock { state in
+            guard let index = state.forwarders.firstIndex(where: { $0.name == name }) else { return }
+            var view = ForwardingView(state: .waiting, reason: StoreStatus.failureReason)
+            (view.nextAttempt, view.lastAnswer) = (nextAttempt, state.forwarders[index].view.lastAnswer)
+            state.forwarders[index].view = view
+        }
+    }
+
+    /// Notes that a notifier can't use the store until the time of the next attempt.
+    func storeFailed(notifier name: String, nextAttempt: MonotonicInstant) {
+        let next = Clock.wall.advanced(by: Clock.monotonic.duration(to: nextAttempt))
+        state.withLock { state in
+            state.notifiers[name]?.state = .waiting
+            state.notifiers[name]?.reason = StoreStatus.failureReason
+            state.notifiers[name]?.nextAttempt = next
+        }
+    }
+
     // MARK: Limits
 
     /// Publishes the limits of a destination.

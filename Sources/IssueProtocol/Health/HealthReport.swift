@@ -315,6 +315,8 @@ extension StoreStatus {
 
     /// The beginning of the text of the fault that is present while reports are refused.
     package static let refusalFaultPrefix = "reports have been refused since "
+    /// The `reason` of a destination or notifier that waits because it can't use the store.
+    package static let failureReason = "store_failed"
     /// The beginning of the text of the fault for a ledger that does not balance. The destination's name follows.
     package static let ledgerFaultPrefix = "the ledger of "
 }

@@ -3,6 +3,7 @@ import IssueCore
 import IssueProtocol
 import IssueStore
 import IssueTestSupport
+import SQLiteKit
 import Synchronization
 import TestSockets
 import Testing
@@ -69,6 +70,28 @@ struct ChangedDestinationTests {
         try destinations.start(
             configuration, replacing: previous, path: path, writer: writer, statusRegistry: registry, log: log,
             limitMonitor: LimitMonitor { _, _ in }, paused: { _ in }, fatesChanged: {})
+    }
+
+    @Test("While the store fails, the state of a destination is the wait for it, not the state before the failure")
+    func storeFailure() throws {
+        try ScanFixture.withPath { path in
+            try ScanFixture.withWriter(path) { writer in
+                let (destinations, registry) = (Destinations(), StatusRegistry(path: path))
+                var configuration = try configuration()
+                configuration.destinations[0].settings.backlog = .all
+                configuration.destinations[0].settings.forward.batchDelay = .zero
+                try start(destinations, configuration, replacing: nil, path, writer, registry)
+                defer { destinations.stop(timeout: .seconds(10)) }
+                let shell = try DatabaseConnection(path: path, mode: .readWriteCreate, busyTimeout: .seconds(5))
+                try shell.execute(
+                    "CREATE TRIGGER fault BEFORE INSERT ON batches BEGIN SELECT RAISE(ABORT, 'fault'); END")
+                let record = try Submission([IssueRecord(message: "Failed")])
+                try writer.perform { _ = try $0.commit([record], wall: Clock.wall, monotonic: Clock.monotonic) }
+                destinations.recordsArrived()
+                let waiting = try status(registry, path) { $0 == "store_failed" }
+                #expect(waiting.state == .waiting && waiting.nextAttempt != nil)
+            }
+        }
     }
 
     private static let busy = DeliveryResult(

@@ -40,8 +40,25 @@ struct NotifierServiceTests {
             #expect(try fixture.messages.isEmpty)
             try fixture.repair()
             try waitUntil("it is delivered") { fixture.status?.delivered == 1 }
+            #expect(fixture.status?.state == .idle)
             #expect(try fixture.messages.map { $0["attempt"] } == [.integer(1)])
             #expect(try !isRepetition(fixture.messages[0]))
+        }
+    }
+
+    @Test("While the store fails, the state is the wait for it, not the state before the failure")
+    func stateDuringFailure() throws {
+        try NotifierFixture.with { fixture in
+            try fixture.report("Order failed")
+            try waitUntil("it is delivered") { fixture.status?.delivered == 1 }
+            try fixture.fail("INSERT ON notices")
+            try fixture.report("Other")
+            try waitUntil("it waits") { fixture.status?.reason == "store_failed" }
+            #expect(fixture.status?.state == .waiting && fixture.status?.nextAttempt != nil)
+            #expect(fixture.status?.delivered == 1)
+            try fixture.repair()
+            try waitUntil("the other one is delivered") { fixture.status?.delivered == 2 }
+            #expect(fixture.status?.state == .idle && fixture.status?.reason == nil)
         }
     }
 
