@@ -134,9 +134,7 @@ final class DaemonRun {
             notifiers.report(
                 .storeFault, "records with receipts are lost: the database or its WAL was removed or damaged")
         }
-        if let file = corruptionCheck.takeSetAside() {
-            notifiers.report(.storeFault, "the database was unusable and has been moved aside: \(file)")
-        }
+        if let text = corruptionCheck.takeSetAside() { notifiers.report(.storeFault, text) }
         startMissingServices(configuration)
         socketThread = try JoinableThread(name: "socket") {
             socket.run(

@@ -324,6 +324,16 @@ struct DoctorTests {
         }
     }
 
+    @Test("A repair is advised for a database that was set aside, and not for a WAL without its database")
+    func setAside() throws {
+        func fix(_ fault: String) throws -> String {
+            try #require(findings(try facts { $0.store.add(fault, .setAside) })["database"]?.first?.fix)
+        }
+        #expect(try fix("the database /x/issues.db.damaged-1 could not be used").contains("issuectl repair"))
+        let wal = try fix("\(StoreStatus.walFaultPrefix)was set aside; move it away: /x/issues.db.damaged-1-wal")
+        #expect(!wal.contains("issuectl repair") && wal.contains("can't be repaired without its database"))
+    }
+
     @Test("Only the faults of the SQLite version in use are named")
     func sqlite() throws {
         func messages(_ version: String) throws -> [String] {

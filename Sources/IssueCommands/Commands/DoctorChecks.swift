@@ -317,6 +317,11 @@ extension DoctorCheck {
                 DoctorFinding(
                     .problem, fault.text,
                     fix: "find out what removed or damaged the file, and check the disk; then restart issued")
+            case .setAside where fault.text.hasPrefix(StoreStatus.walFaultPrefix):
+                DoctorFinding(
+                    .warning, fault.text,
+                    fix: "find out what removed the database, then move the file away; a WAL can't be repaired without "
+                        + "its database")
             case .setAside:
                 DoctorFinding(
                     .warning, fault.text, fix: "issuectl repair; remove the file only after its records are recovered")

@@ -348,7 +348,7 @@ final class StatusRegistry: Sendable {
                 return "the database \(folder)/\(name) could not be used and was set aside: see issuectl repair"
             }
             return names.contains(String(name.dropLast("-wal".count)))
-                ? nil : "the WAL of a missing database was set aside; move it away: \(folder)/\(name)"
+                ? nil : "\(StoreStatus.walFaultPrefix)was set aside; move it away: \(folder)/\(name)"
         }
     }
 

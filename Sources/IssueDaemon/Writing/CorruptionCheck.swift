@@ -26,7 +26,7 @@ final class CorruptionCheck: Sendable {
 
     /// The period in which damage is ignored only once.
     private static let ignorePeriod: Duration = .seconds(600)
-    /// The last file that was moved aside; nil if it was already reported to notifiers.
+    /// A clause about the last file that was moved aside; nil if it was already reported to notifiers.
     private let setAside = Mutex<String?>(nil)
     private static let attempts = 3
     /// The time before another attempt, because a disk error may be temporary.
@@ -36,15 +36,16 @@ final class CorruptionCheck: Sendable {
         self.timeout = timeout
     }
 
-    func noteSetAside(_ file: String) {
-        setAside.withLock { $0 = file }
+    /// - Parameter text: A clause about a file that was moved aside.
+    func noteSetAside(_ text: String) {
+        setAside.withLock { $0 = text }
     }
 
-    /// Returns the last file that was moved aside; nil if none was since the last call.
+    /// Returns the clause about the last file that was moved aside; nil if none was since the last call.
     func takeSetAside() -> String? {
-        setAside.withLock { file in
-            defer { file = nil }
-            return file
+        setAside.withLock { text in
+            defer { text = nil }
+            return text
         }
     }
 

@@ -134,8 +134,12 @@ struct StoreOpening: Sendable {
         }
         for ending in ["-shm", "-journal"] { move(ending, to: name, log) }
         let isWALAlone = isWALKept && (try? FileSystem.status(of: name)) == nil
-        corruptionCheck.noteSetAside(name)
-        log.notice(isWALAlone ? .storeKeptWAL : .storeKeptDatabase, ["file": isWALAlone ? name + "-wal" : name])
+        let file = isWALAlone ? name + "-wal" : name
+        corruptionCheck.noteSetAside(
+            isWALAlone
+                ? "\(StoreStatus.walFaultPrefix)was moved aside: \(file)"
+                : "the database was unusable and has been moved aside: \(file)")
+        log.notice(isWALAlone ? .storeKeptWAL : .storeKeptDatabase, ["file": file])
     }
 
     private func move(_ ending: String, to name: String, _ log: Log) {

@@ -315,6 +315,8 @@ extension StoreStatus {
 
     /// The beginning of the text of the fault that is present while reports are refused.
     package static let refusalFaultPrefix = "reports have been refused since "
+    /// The beginning of the text of the fault for a WAL that was moved aside without its database.
+    package static let walFaultPrefix = "the WAL of a missing database "
     /// The `reason` of a destination or notifier that waits because it can't use the store.
     package static let failureReason = "store_failed"
     /// The beginning of the text of the fault for a ledger that does not balance. The destination's name follows.

@@ -96,6 +96,22 @@ struct StoreOpeningTests {
         }
     }
 
+    @Test(
+        "The text about a file that was moved aside names a file that exists",
+        arguments: [UnusableFile.garbage, .goneButForItsLog])
+    func textAboutFile(file: UnusableFile) throws {
+        try inFolder { folder in
+            let store = opening(folder + "/issues.db")
+            _ = try store.open(log: .silent)
+            try file.put(at: store.path)
+            _ = try store.open(log: .silent)
+            let text = try #require(store.corruptionCheck.takeSetAside())
+            let named = try #require(text.split(separator: " ").last.map { String($0) })
+            #expect(FileManager.default.fileExists(atPath: named), "\(text)")
+            #expect(text.contains("WAL") == (file == .goneButForItsLog))
+        }
+    }
+
     @Test("A database of a newer version is moved aside with its WAL")
     func keepsLog() throws {
         try inFolder { folder in
