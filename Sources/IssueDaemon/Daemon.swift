@@ -23,6 +23,8 @@ package final class Daemon {
     private var statusRegistry: StatusRegistry?
     /// Whether readiness was reported to the service manager.
     private var isReady = false
+    /// Whether the store was opened since the start.
+    private var hasRun = false
     private var socketFile: SocketFile
     /// The socket of the unit `issued-metrics.socket`; nil without it.
     private var metricsListener: SharedDescriptor?
@@ -154,11 +156,14 @@ package final class Daemon {
             log.notice(.daemonStopped)
             return false
         }
-        if !isReady {
-            isReady = true
+        if !hasRun {
+            hasRun = true
             // Opening the database needs more memory than waiting for reports.
             CurrentProcess.returnFreeMemory()
             log.notice(.daemonReady, ["socket": socketFile.path, "database": configuration.store.path])
+        }
+        if !isReady {
+            isReady = true
             try? notification.ready(status: run.statusRegistry.summary)
         } else {
             // Replaces the text about an earlier run, or about a database that could not be opened.
@@ -373,6 +378,7 @@ extension Daemon {
     func start(_ socket: ListenerMonitor) throws -> DaemonRun? {
         var unavailableServer: UnavailableStoreServer?
         var reportedFailure: StoreFailure?
+        let notifiers = Notifiers()
         defer { unavailableServer?.end(timeout: Self.retry) }
         let previous = LastValidConfiguration(source: source, environment: environment).read(
             nextTo: configuration.store.path)
@@ -383,8 +389,9 @@ extension Daemon {
                 let next = nextStatusRegistry
                 let run = try DaemonRun(
                     configuration, replacing: previous, socketFile: socketFile, statusRegistry: next,
-                    listener: socket.listener, metricsListener: metricsListener, corruptionCheck: corruptionCheck,
-                    storeLock: storeLock, mustReopen: { wakeUp.requestReopening() }, log: log)
+                    listener: socket.listener, metricsListener: metricsListener, notifiers: notifiers,
+                    corruptionCheck: corruptionCheck, storeLock: storeLock, mustReopen: { wakeUp.requestReopening() },
+                    log: log)
                 statusRegistry = next
                 publishConfiguration(to: run.statusRegistry)
                 if reportedFailure != nil { log.notice(.storeOpened, ["file": configuration.store.path]) }
@@ -396,14 +403,20 @@ extension Daemon {
                     let next = nextStatusRegistry
                     unavailableServer = try UnavailableStoreServer(
                         effective, statusRegistry: next, listener: socket.listener, metricsListener: metricsListener,
-                        reason: failure, log: log)
+                        notifiers: notifiers, reason: failure, log: log)
                     statusRegistry = next
+                    if reportedFailure == nil {
+                        notifiers.report(.storeFault, "the database can't be opened: \(failure)")
+                    }
                     reportedFailure = failure
                 }
                 // The socket is served, so units that start after the daemon need not wait for the database.
                 isReady = true
                 try? notification.ready(status: "Could not open the database: \(failure)")
-                guard try waitForRetry(socket, unavailableServer) else { return nil }
+                guard try waitForRetry(socket, unavailableServer) else {
+                    notifiers.stop(timeout: Self.retry)
+                    return nil
+                }
             }
         }
     }

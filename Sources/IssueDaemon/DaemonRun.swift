@@ -16,7 +16,7 @@ final class DaemonRun {
     private let jobs: JobService
     private let announcementLogger: AnnouncementLogger
     private let destinations = Destinations()
-    private let notifiers = Notifiers()
+    private let notifiers: Notifiers
     private let limitMonitor: LimitMonitor
     private let heartbeats = Heartbeats()
     private let writerThread: JoinableThread
@@ -48,12 +48,13 @@ final class DaemonRun {
     /// - Parameters:
     ///   - previous: The last valid configuration of an earlier run; nil if it is not known.
     ///   - socketFile: The file of the listener.
+    ///   - notifiers: The notifiers, which may run without the store.
     /// - Throws: `StoreFailure` if the store can't be opened, or the error of a thread or descriptor that can't be
     ///   created.
     init(
         _ configuration: Configuration, replacing previous: Configuration?, socketFile: SocketFile,
         statusRegistry: StatusRegistry, listener: SharedDescriptor, metricsListener: SharedDescriptor?,
-        corruptionCheck: CorruptionCheck, storeLock: StoreLock,
+        notifiers: Notifiers, corruptionCheck: CorruptionCheck, storeLock: StoreLock,
         mustReopen: @escaping @Sendable () -> Void, log: Log
     ) throws {
         let path = configuration.store.path
@@ -71,7 +72,7 @@ final class DaemonRun {
                 path: path, limits: configuration.limits, retention: configuration.retention(at: path),
                 corruptionCheck: corruptionCheck, lock: storeLock), log: log)
         let destinations = destinations
-        let notifiers = notifiers
+        self.notifiers = notifiers
         let announcementLogger = AnnouncementLogger(path: path, snapshots: writer.snapshots, log: log)
         limitMonitor = LimitMonitor { user, text in notifiers.report(.limitReached, uid: user, text) }
         let queries = QueryService(

@@ -83,9 +83,17 @@ struct EnvironmentFaultTests {
     @Test("Opening the database is retried, and reports are answered with Busy meanwhile")
     func unopenable() async throws {
         try await DaemonFixture.with(starts: false) { daemon in
+            let pages = daemon.folder["pages"]
+            try daemon.configure(
+                DaemonConfiguration("[Notify oncall]\nCommand=/bin/sh -c \"cat >> \(pages)\"\nDelay=0"))
             let folder = try daemon.takeStateFolder()
             try daemon.start()
             let client = try RawClient(path: daemon.socket)
+            try await eventually("a message about the fault has arrived") {
+                (try? daemon.folder.text(of: "pages"))?.contains("the database can't be opened") == true
+            }
+            #expect(try client.status().notifiers.map(\.name) == ["oncall"])
+            #expect(try daemon.issuectl(["notify"]).output.contains("store_failed"))
             let parameters = ReportParameters(records: [IssueRecord(message: "Early")])
             #expect(try client.refusal(of: .report, parameters) == .busy(retryAfter: .seconds(1)))
             #expect(try client.refusal(of: .list, ListParameters()) == .busy(retryAfter: .seconds(1)))
@@ -107,6 +115,10 @@ struct EnvironmentFaultTests {
                 (try? RawClient(path: daemon.socket).report("Late"))?.count == 1
             }
             try await daemon.logs("Database opened")
+            try await daemon.logs("id=daemon.ready", count: 1)
+            try await eventually("the notifier uses the database") {
+                try RawClient(path: daemon.socket).status().notifiers.first?.state == .idle
+            }
             #expect(try daemon.terminate() == .exit(0))
         }
     }

@@ -452,6 +452,18 @@ struct DoctorTests {
                 ])
     }
 
+    @Test("A notifier that can't use the database is a warning")
+    func notifierWithoutStore() throws {
+        let found = findings(
+            try facts {
+                $0.notifiers = [
+                    NotifierStatus(name: "oncall", format: "json", state: .waiting, reason: "store_failed")
+                ]
+            })
+        #expect(found.keys.sorted() == ["notifiers"])
+        #expect(found["notifiers"]?.map(\.severity) == [.warning])
+    }
+
     @Test("If the section of a notifier has an error, the fix ends with a reload of the configuration")
     func misconfiguredNotifier() throws {
         let found = findings(

@@ -459,14 +459,20 @@ extension DoctorCheck {
     private static func notifiers(_ facts: DoctorFacts) -> [DoctorFinding]? {
         guard let daemon = facts.daemon, visibleFaults(facts) != nil else { return nil }
         let misconfigured = daemon.notifiers.filter { $0.reason == NotifierStatus.misconfigured }.map(\.name)
-        return HealthReport(daemon, now: facts.now).findings.filter { $0.kind == .notifier }.map { finding in
-            let isMisconfigured = misconfigured.contains { finding.message.hasPrefix("notifier \($0) is paused") }
-            return DoctorFinding(
-                .problem, finding.message,
-                fix: isMisconfigured
-                    ? checkAndReload
-                    : "issued --check --online, then: issuectl notify test NAME; see Notifications.md, Delivery")
+        let waiting = daemon.notifiers.filter { $0.reason == StoreStatus.failureReason }.map { notifier in
+            DoctorFinding(
+                .warning, "notifier \(notifier.name) can't use the database, and reports only that",
+                fix: "see the checks disk and database")
         }
+        return waiting
+            + HealthReport(daemon, now: facts.now).findings.filter { $0.kind == .notifier }.map { finding in
+                let isMisconfigured = misconfigured.contains { finding.message.hasPrefix("notifier \($0) is paused") }
+                return DoctorFinding(
+                    .problem, finding.message,
+                    fix: isMisconfigured
+                        ? checkAndReload
+                        : "issued --check --online, then: issuectl notify test NAME; see Notifications.md, Delivery")
+            }
     }
 }
 

@@ -39,7 +39,8 @@ struct NotifyCommand: Command {
         case .list:
             let answer = try context.collector().call(CollectorCalls.status)
             let store = answer.value.store
-            guard store.id.isEmpty || store.bytes != nil else {
+            // Without the database, only the path shows that the caller may see everything.
+            guard store.bytes != nil || store.id.isEmpty && store.path != nil else {
                 throw CommandFailure(.refused, CommandFailure.deniedToSee("notifiers"))
             }
             try context.print("notifiers", answer.elements(of: "notifiers")) {
@@ -77,12 +78,14 @@ extension TextPage {
         if notifier.silenced > 0 { events += "; \(Quantity.text(notifier.silenced)) more silenced" }
         var messages = Quantity.text(notifier.messages, "message")
         if notifier.repeated > 0 { messages += ", \(Quantity.text(notifier.repeated)) perhaps received twice" }
+        // Without the database, the counts are not known.
+        let areCountsKnown = notifier.received > 0 || notifier.reason != StoreStatus.failureReason
         fields(
             [
                 ("State", notifier.state.rawValue + (notifier.reason.map { ": \($0)" } ?? "")),
                 ("Advice", notifier.advice),
-                ("Events", events),
-                ("Messages", messages),
+                ("Events", areCountsKnown ? events : nil),
+                ("Messages", areCountsKnown ? messages : nil),
                 ("Oldest pending", notifier.oldestPending.map { PageTime.full($0, now: now) }),
                 ("Next attempt", notifier.nextAttempt.map { RelativeTime.text($0, now: now) }),
                 ("Last answer", notifier.lastAnswer),

@@ -228,18 +228,22 @@ final class ListenerMonitor {
 ///
 /// Reports and most queries are answered with `Busy` or `NoSpace`, so that senders keep their reports and retry.
 /// `Status` and metrics are answered without the store. For operators and readers, the status contains the reason why
-/// the store can't be opened.
+/// the store can't be opened. Notifiers send events of the daemon itself.
 final class UnavailableStoreServer {
     private let socket: SocketService
+    private let notifiers: Notifiers
+    private let path: String
+    private let log: Log
     private let thread: JoinableThread
 
     private static let retryAfter: Duration = .seconds(1)
 
     init(
         _ effective: EffectiveConfiguration, statusRegistry: StatusRegistry, listener: SharedDescriptor,
-        metricsListener: SharedDescriptor?, reason: StoreFailure, log: Log
+        metricsListener: SharedDescriptor?, notifiers: Notifiers, reason: StoreFailure, log: Log
     ) throws {
         let configuration = effective.configuration
+        (self.notifiers, path, self.log) = (notifiers, configuration.store.path, log)
         statusRegistry.update(reason)
         statusRegistry.update(effective)
         let socket = try SocketService(
@@ -269,19 +273,23 @@ final class UnavailableStoreServer {
             enqueueJob: { _ in false },
             flush: { _, _ in 0 })
         thread = try JoinableThread(name: "socket") { socket.run(handlers) }
+        notifiers.startWithoutStore(configuration, path: path, statusRegistry: statusRegistry, log: log)
     }
 
     func listen(at listener: SharedDescriptor) {
         socket.listen(at: listener)
     }
 
-    /// Applies the rights of a new configuration, and shows its errors in the status.
+    /// Applies the rights and the notifiers of a new configuration, and shows its errors in the status.
     func reload(_ effective: EffectiveConfiguration) {
         socket.access.withLock { $0 = AccessPolicy(effective.configuration.access) }
         socket.statusRegistry.update(effective)
+        notifiers.startWithoutStore(
+            effective.configuration, path: path, statusRegistry: socket.statusRegistry, log: log)
     }
 
-    /// Stops accepting connections, and waits up to `timeout` until all pending calls are answered.
+    /// Stops accepting connections, and waits up to `timeout` until all pending calls are answered. The notifiers
+    /// continue.
     func end(timeout: Duration) {
         socket.stop()
         _ = thread.wait(until: Clock.kernel(Clock.monotonic.advanced(by: timeout)))

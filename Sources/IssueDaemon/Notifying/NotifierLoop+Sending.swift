@@ -157,7 +157,7 @@ extension NotifierLoop {
             host: service.host, at: Clock.wall, attempt: 1, mayBeRepetition: false)
         message.isTest = true
         let result = send(message)
-        if result.verdict == .accepted {
+        if result.verdict == .accepted, service.hasStore {
             let (id, answer) = (service.id, result.summary.text)
             let row = try? service.writer.perform {
                 try $0.testAccepted(notifier: id, answer: answer, at: Clock.wall)

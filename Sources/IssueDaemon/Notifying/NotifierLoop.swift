@@ -50,7 +50,7 @@ final class NotifierLoop {
             format: settings.format, template: settings.template, caFile: settings.caFile, proxy: settings.proxy,
             timeout: settings.requestTimeout, version: ProductVersion.text)
         pacer = NotificationPacer(settings.limit, delay: settings.delay, at: Clock.sinceBoot)
-        if service.countsRecords { nextScan = Clock.monotonic }
+        if service.countsRecords, service.hasStore { nextScan = Clock.monotonic }
     }
 
     /// Sends messages until the service is stopped or the store is closed. Events that could not be stored are then put
@@ -65,13 +65,13 @@ final class NotifierLoop {
         while true {
             let inbox = wait()
             for event in inbox.events { unstored.add(event, at: Clock.monotonic) }
-            if inbox.isStopping { try? storeEvents() }
+            if inbox.isStopping, service.hasStore { try? storeEvents() }
             for completed in inbox.tests { completed(test()) }
             if inbox.isStopping { return }
             if inbox.hasRecords { nextScan = nextScan ?? lastScan.advanced(by: Self.scanInterval) }
             do {
                 // After an error of the store, new events must not end the wait for the next try.
-                if recovery.map({ $0 <= Clock.monotonic }) ?? true {
+                if service.hasStore, recovery.map({ $0 <= Clock.monotonic }) ?? true {
                     try step()
                     recovery = nil
                 }

@@ -19,6 +19,8 @@ final class Notifiers: Sendable {
 
     private struct State: Sendable {
         var entries: [Entry] = []
+        /// Whether the services run without the store.
+        var lacksStore = false
         /// Events that were reported while there was no service; nil if no notifier is configured. If the sections of
         /// all notifiers have an error, the events are kept until one is fixed.
         var early: [DaemonEvent]? = []
@@ -53,10 +55,44 @@ final class Notifiers: Sendable {
     /// The maximum number of events in `early`. Further events are dropped. They are in the log, except for reached
     /// limits of destinations.
     private static let maxEarly = 100
+    /// How long services without the store may take to stop before their requests are cancelled.
+    private static let replacementTimeout: Duration = .seconds(2)
 
     /// - Parameter startThread: Starts the threads of the services. Tests pass a closure that fails.
     init(startThread: @escaping ThreadStart = { name, body in try JoinableThread(name: name, body) }) {
         self.startThread = startThread
+    }
+
+    /// Starts services that send events of the daemon itself while the store can't be opened, in place of any other
+    /// services. `start` replaces them, and passes on the events that they have not sent.
+    func startWithoutStore(
+        _ configuration: Configuration, path: String, statusRegistry: StatusRegistry, log: Log
+    ) {
+        stop(timeout: Self.replacementTimeout)
+        statusRegistry.forgetNotifiers()
+        for notifier in configuration.misconfiguredNotifiers {
+            statusRegistry.update(
+                NotifierStatus(
+                    name: notifier.name, format: "", state: .paused, reason: NotifierStatus.misconfigured))
+        }
+        let writer = WriterService.closed(path: path, log: log)
+        let services = configuration.notifiers.map { notifier in
+            statusRegistry.update(
+                NotifierStatus(
+                    name: notifier.name, format: notifier.settings.shownFormat, state: .waiting,
+                    reason: StoreStatus.failureReason))
+            return NotifierService(
+                notifier, id: 0, users: AccountableUsers(), path: path, host: Host.name, writer: writer,
+                statusRegistry: statusRegistry, log: log, hasStore: false)
+        }
+        guard !services.isEmpty else { return }
+        let kept = configuration.misconfiguredNotifiers.map(\.name)
+        state.withLock { state in
+            state.add(services, keeping: kept)
+            state.lacksStore = true
+        }
+        // If a thread can't be started, its events are passed on.
+        _ = startThreads(log)
     }
 
     /// Starts the services of all configured notifiers. If there are services already, starts only the threads that are
@@ -67,6 +103,7 @@ final class Notifiers: Sendable {
     func start(
         _ configuration: Configuration, path: String, writer: WriterService, statusRegistry: StatusRegistry, log: Log
     ) throws -> Bool {
+        if state.withLock({ $0.lacksStore }) { stop(timeout: Self.replacementTimeout) }
         if state.withLock({ $0.entries.isEmpty }) {
             let notifiers = configuration.notifiers
             let names = notifiers.map(\.name)
@@ -179,7 +216,7 @@ final class Notifiers: Sendable {
     func stop(timeout: Duration) {
         let stopped = state.withLock { state in
             let entries = state.entries
-            state.entries = []
+            (state.entries, state.lacksStore) = ([], false)
             state.early = state.early ?? []
             return entries
         }
@@ -262,14 +299,18 @@ final class NotifierService: Sendable {
     let log: Log
     /// The time before the store is tried again after an error, and before events that can't be stored are sent again.
     let recoveryTime: Duration
+    /// Whether the store is open. Otherwise, the service only sends events of the daemon itself.
+    let hasStore: Bool
     /// Cancels the request in flight, or kills the command that runs.
     let cancellation = HTTPCancellation()
     let inbox = Monitor(NotifierInbox())
 
     init(
         _ configuration: NotifierConfiguration, id: Int64, users: AccountableUsers, path: String, host: String,
-        writer: WriterService, statusRegistry: StatusRegistry, log: Log, recoveryTime: Duration = .seconds(5)
+        writer: WriterService, statusRegistry: StatusRegistry, log: Log, recoveryTime: Duration = .seconds(5),
+        hasStore: Bool = true
     ) {
+        self.hasStore = hasStore
         (self.configuration, self.id, self.users) = (configuration, id, users)
         self.recoveryTime = recoveryTime
         (self.path, self.host) = (path, host)

@@ -76,6 +76,14 @@ final class WriterService: Sendable {
         snapshots = SnapshotGate(emptied: { inbox.append(task: { _ in }) }, found: noteDamage)
     }
 
+    /// Returns a service that never runs, and so rejects all tasks.
+    static func closed(path: String, log: Log) -> WriterService {
+        let writer = WriterService(
+            opening: StoreOpening(path: path, limits: LimitSettings(), retention: RetentionSettings()), log: log)
+        writer.inbox.withLock { $0.isClosed = true }
+        return writer
+    }
+
     /// Tries again to add damaged blocks to `damaged_blocks`, if that failed before. Called on the writer thread.
     func storeDamage(_ writer: StoreWriter) {
         for (first, block) in unstoredDamage.withLock({ $0 }) {

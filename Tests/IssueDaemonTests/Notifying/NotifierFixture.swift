@@ -83,6 +83,16 @@ final class NotifierFixture {
         return try notifiers.start(configuration, path: path, writer: writer, statusRegistry: statusRegistry, log: log)
     }
 
+    /// Starts a notifier with this name and the program of this fixture, but without the store, in place of the
+    /// fixture's own service.
+    func startWithoutStore(_ notifiers: Notifiers, _ name: String) {
+        service.stop()
+        notifierThread.join()
+        var configuration = Configuration.default
+        configuration.notifiers = [NotifierConfiguration(name: name, settings: settings)]
+        notifiers.startWithoutStore(configuration, path: path, statusRegistry: statusRegistry, log: log)
+    }
+
     // MARK: The store
 
     /// Stores records in one commit, and tells the notifier.

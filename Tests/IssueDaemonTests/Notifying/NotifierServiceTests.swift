@@ -251,6 +251,26 @@ struct NotifiersTests {
         }
     }
 
+    @Test("While the store can't be opened, events of the daemon are sent; those that fail are sent when it is open")
+    func withoutStore() throws {
+        try NotifierFixture.with { fixture in
+            let notifiers = Notifiers()
+            defer { notifiers.stop(timeout: .zero) }
+            fixture.startWithoutStore(notifiers, "oncall")
+            #expect(fixture.status?.state == .waiting && fixture.status?.reason == "store_failed")
+            notifiers.report(.storeFault, "not opened")
+            try fixture.wait(for: .notifierUnstored)
+            #expect(try texts(fixture.messages) == ["not opened"])
+            try fixture.exit(with: 75)
+            notifiers.report(.storeFault, "refused")
+            try fixture.wait(for: .notifierUnstored, count: 2)
+            try fixture.exit(with: 0)
+            #expect(try fixture.start(notifiers, "oncall"))
+            try waitUntil("the second one is delivered") { fixture.status?.delivered == 1 }
+            #expect(try texts(fixture.messages) == ["not opened", "refused", "refused"])
+        }
+    }
+
     @Test("While the section of the only notifier has an error, events are kept until a reload without that error")
     func misconfigured() throws {
         try NotifierFixture.with { fixture in
