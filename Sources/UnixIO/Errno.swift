@@ -43,6 +43,7 @@ extension Errno {
     package static let invalidArgument = Errno(rawValue: EINVAL)
     package static let nameTooLong = Errno(rawValue: ENAMETOOLONG)
     package static let noSuchFile = Errno(rawValue: ENOENT)
+    package static let readOnlyFileSystem = Errno(rawValue: EROFS)
     package static let notDirectory = Errno(rawValue: ENOTDIR)
     package static let notPermitted = Errno(rawValue: EPERM)
     package static let notSocket = Errno(rawValue: ENOTSOCK)

@@ -231,6 +231,8 @@ package struct OpenFlags: OptionSet, Sendable {
     package static let noFollow = OpenFlags(rawValue: O_NOFOLLOW)
     package static let nonBlocking = OpenFlags(rawValue: O_NONBLOCK)
     package static let truncate = OpenFlags(rawValue: O_TRUNC)
+    /// Creates a file without a name in the folder at the path (`O_TMPFILE`).
+    package static let unnamed = OpenFlags(rawValue: O_DIRECTORY | 0o20_000_000)
 }
 
 /// A reference to a descriptor, which is closed when the last reference is released.

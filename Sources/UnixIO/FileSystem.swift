@@ -152,6 +152,24 @@ package enum FileSystem {
         try calling { unsafe faccessat(AT_FDCWD, path, W_OK | X_OK, AT_EACCESS) }
     }
 
+    /// Returns `true` if no file can be created in a folder because its file system is read-only. Returns `false` if
+    /// this can't be determined.
+    ///
+    /// After an error, the kernel may treat a file system as read-only although it is not mounted as such
+    /// (`emergency_ro` of ext4). Only an attempt to write shows this, so an unnamed file is created, which leaves no
+    /// trace.
+    package static func isReadOnly(folder path: String) -> Bool {
+        do throws(Errno) {
+            _ = try FileDescriptor.open(path, [.unnamed, .writeOnly])
+        } catch .readOnlyFileSystem {
+            return true
+        } catch {
+            // Some file systems have no unnamed files.
+            return unsafe faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) != 0 && errno == EROFS
+        }
+        return false
+    }
+
     /// Returns `true` if a path is a regular file that this process may run as a program.
     package static func isExecutable(_ path: String) -> Bool {
         guard let status = try? status(of: path), status.kind == .regular else { return false }

@@ -324,6 +324,23 @@ struct DoctorTests {
         }
     }
 
+    @Test("A read-only file system is a problem of the disk, and the check of the database refers to it")
+    func readOnlyFileSystem() throws {
+        for isOpen in [true, false] {
+            let found = findings(
+                try facts { status in
+                    if !isOpen { status.store.id = "" }
+                    status.store.path = "/srv/db/issues.db"
+                    status.store.add(
+                        "\(StoreStatus.refusalFaultPrefix)2026-11-21T11:00:00.000Z: /srv/db "
+                            + StoreStatus.readOnlyText, .refusing)
+                })
+            #expect(found["disk"]?.map(\.severity) == [.problem])
+            #expect(found["disk"]?.first?.fix.contains("findmnt --target /srv/db") == true)
+            #expect(found["database"]?.map(\.fix) == ["see the check disk"])
+        }
+    }
+
     @Test("A repair is advised for a database that was set aside, and not for a WAL without its database")
     func setAside() throws {
         func fix(_ fault: String) throws -> String {

@@ -257,6 +257,16 @@ extension DoctorCheck {
 
     private static func disk(_ facts: DoctorFacts) -> [DoctorFinding]? {
         guard let store = facts.daemon?.store, let free = store.freeBytes else { return nil }
+        if hasReadOnlyDisk(store) {
+            let folder = store.path.map { FileSystem.parentFolder(of: $0) } ?? "FOLDER"
+            return [
+                DoctorFinding(
+                    .problem, "the database's file system is read-only",
+                    fix:
+                        "journalctl --dmesg shows disk errors; findmnt --target \(folder) shows the mount point, then: "
+                        + "mount -o remount,rw MOUNT_POINT")
+            ]
+        }
         // On a small file system, the limits are fractions of its size. KeepFree= usually leaves more than that free.
         let whole = facts.fileSystemBytes.map { Int(clamping: $0) } ?? .max
         let limits: [(severity: DoctorFinding.Severity, bytes: Int)] = [
@@ -277,6 +287,13 @@ extension DoctorCheck {
 }
 
 // MARK: The daemon
+
+extension DoctorCheck {
+    /// Whether a fault says that the file system of the database is read-only.
+    private static func hasReadOnlyDisk(_ store: StoreStatus) -> Bool {
+        store.faults.contains { $0.contains(StoreStatus.readOnlyText) }
+    }
+}
 
 extension DoctorCheck {
     /// The fix for errors in the configuration.
@@ -300,7 +317,8 @@ extension DoctorCheck {
             return [
                 DoctorFinding(
                     .problem, "the database cannot be opened: \(faults.first?.text ?? "unknown reason")",
-                    fix: "\(readLog(facts, "--lines 20")): look for the file and the cause")
+                    fix: hasReadOnlyDisk(store)
+                        ? "see the check disk" : "\(readLog(facts, "--lines 20")): look for the file and the cause")
             ]
         }
         return faults.compactMap { fault in
@@ -308,7 +326,11 @@ extension DoctorCheck {
             case .configuration, .notifier, .restart, .credential, .ledger: nil
             case .refusing:
                 DoctorFinding(
-                    .problem, fault.text, fix: "issuectl status; free disk space, or fix the file's permissions")
+                    .problem, fault.text,
+                    fix: hasReadOnlyDisk(store)
+                        ? "see the check disk"
+                        : "free disk space, or fix the file's permissions; for another cause: "
+                            + readLog(facts, "--priority warning"))
             case .keepFree:
                 DoctorFinding(
                     .warning, fault.text,

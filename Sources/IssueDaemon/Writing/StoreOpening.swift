@@ -13,6 +13,8 @@ struct StoreOpening: Sendable {
     var retention: RetentionSettings
     var corruptionCheck = CorruptionCheck()
     var lock = StoreLock()
+    /// Returns `true` if the file system of a folder is read-only.
+    var isReadOnly: @Sendable (String) -> Bool = { FileSystem.isReadOnly(folder: $0) }
 
     /// The number of attempts to open a file before it is moved aside.
     private static let attempts = 4
@@ -22,6 +24,7 @@ struct StoreOpening: Sendable {
     /// - Throws: A failure that a new file would not fix, such as a full disk or a store that another daemon uses.
     func open(log: Log) throws(StoreFailure) -> StoreWriter {
         try StoreLocation(path).check()
+        try checkFileSystem()
         guard lock.take(path) else { throw .inUse }
         if setAsideOrphanedWAL(log) { lock.walWasChecked() }
         do throws(StoreFailure) {
@@ -41,6 +44,12 @@ struct StoreOpening: Sendable {
         let writer = try StoreWriter(settings(path))
         guard lock.take(path) else { throw .inUse }
         return writer
+    }
+
+    /// Throws `readOnly` if the file system of the database is read-only. Errors of SQLite do not name this cause.
+    func checkFileSystem() throws(StoreFailure) {
+        let folder = FileSystem.parentFolder(of: path)
+        guard !isReadOnly(folder) else { throw .readOnly(folder) }
     }
 
     /// Gives the store a new code if SQLite has recovered fewer than `lock.walFrames` frames from the WAL of the last

@@ -143,6 +143,7 @@ final class WriterRun {
         nextWritingCheck = now.advanced(by: Self.writingCheckInterval)
         guard isPossible else { return }
         do throws(StoreFailure) {
+            try opening.checkFileSystem()
             try writer.checkWriting()
             changed(to: .stored)
             lastEnd = .stored
@@ -268,6 +269,8 @@ final class WriterRun {
         var submissions = submissions
         if !gates.isEmpty { callbacks.refused(refuseAfterGates(&submissions)) }
         do throws(StoreFailure) {
+            // Without an attempt, it is certain that the reports are not stored, so they can be answered.
+            if case .refused(.readOnly) = lastEnd { try opening.checkFileSystem() }
             callbacks.stored(try writer.commit(submissions, wall: Clock.wall, monotonic: Clock.monotonic))
             return .stored
         } catch {
@@ -276,7 +279,18 @@ final class WriterRun {
             // the reports to be sent and stored again.
             if error.isUncertain { answer = nil }
             refuse(submissions, answer)
-            return error.isDamage ? .damaged(error) : .refused(error)
+            return error.isDamage ? .damaged(error) : .refused(cause(of: error))
+        }
+    }
+
+    /// Returns the cause of an error of SQLite if that is a read-only file system; otherwise the error.
+    private func cause(of error: StoreFailure) -> StoreFailure {
+        guard case .failed = error else { return error }
+        do throws(StoreFailure) {
+            try opening.checkFileSystem()
+            return error
+        } catch {
+            return error
         }
     }
 

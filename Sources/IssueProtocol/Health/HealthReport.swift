@@ -315,6 +315,8 @@ extension StoreStatus {
 
     /// The beginning of the text of the fault that is present while reports are refused.
     package static let refusalFaultPrefix = "reports have been refused since "
+    /// A part of the text of a fault that is due to a read-only file system.
+    package static let readOnlyText = "is on a read-only file system"
     /// The beginning of the text of the fault for a WAL that was moved aside without its database.
     package static let walFaultPrefix = "the WAL of a missing database "
     /// The `reason` of a destination or notifier that waits because it can't use the store.

@@ -1,3 +1,4 @@
+import IssueProtocol
 package import SQLiteKit
 
 /// An error of the store.
@@ -12,6 +13,8 @@ package enum StoreFailure: Error, SQLiteFailure, Equatable, CustomStringConverti
     case inUse
     /// The database must not be opened at its path, or its folder cannot be created. The string is the error message.
     case unusableLocation(String)
+    /// The file system of the database is read-only. The string is the folder of the database.
+    case readOnly(String)
     /// Some records that the operation refers to have been removed, or already processed for the destination.
     case outdated
     /// A query exceeded its timeout or was cancelled.
@@ -51,7 +54,8 @@ package enum StoreFailure: Error, SQLiteFailure, Equatable, CustomStringConverti
     package var isUncertain: Bool {
         switch self {
         case .damaged(let error), .failed(let error): error.isCommitFailure
-        case .noSpace, .foreign, .inUse, .unusableLocation, .outdated, .tooSlow, .walTooLarge, .walRemoved: false
+        case .noSpace, .foreign, .inUse, .unusableLocation, .readOnly, .outdated, .tooSlow, .walTooLarge, .walRemoved:
+            false
         }
     }
 
@@ -77,7 +81,7 @@ package enum StoreFailure: Error, SQLiteFailure, Equatable, CustomStringConverti
     package var isFixedByNewFile: Bool {
         switch self {
         case .damaged, .foreign: true
-        case .noSpace, .inUse, .unusableLocation, .outdated, .tooSlow, .walTooLarge, .walRemoved: false
+        case .noSpace, .inUse, .unusableLocation, .readOnly, .outdated, .tooSlow, .walTooLarge, .walRemoved: false
         case .failed(let error): !error.isBusy && !error.isHostFailure
         }
     }
@@ -87,6 +91,8 @@ package enum StoreFailure: Error, SQLiteFailure, Equatable, CustomStringConverti
         case .noSpace: "there is no space left for the database"
         case .damaged(let error): "the database is damaged: \(error.text)"
         case .foreign(let message), .unusableLocation(let message): message
+        case .readOnly(let folder):
+            "\(folder) \(StoreStatus.readOnlyText): look for disk errors (journalctl --dmesg), then mount it read-write"
         case .inUse: "another daemon has the database open"
         case .outdated: "some of the records have been removed, or already processed for the destination"
         case .tooSlow: "the query took too long or was cancelled"

@@ -112,6 +112,20 @@ struct StoreOpeningTests {
         }
     }
 
+    @Test("On a read-only file system, the error names it, and nothing is moved aside")
+    func readOnlyFileSystem() throws {
+        try inFolder { folder in
+            var store = opening(folder + "/issues.db")
+            try UnusableFile.garbage.put(at: store.path)
+            store.isReadOnly = { $0 == folder }
+            #expect(throws: StoreFailure.readOnly(folder)) { try store.open(log: .silent) }
+            #expect(StoreFailure.readOnly("/x").description.hasPrefix("/x is on a read-only file system"))
+            #expect(try names(folder) == ["issues.db"])
+            store.isReadOnly = { _ in false }
+            _ = try store.open(log: .silent)
+        }
+    }
+
     @Test("A database of a newer version is moved aside with its WAL")
     func keepsLog() throws {
         try inFolder { folder in

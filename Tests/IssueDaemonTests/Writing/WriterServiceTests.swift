@@ -75,6 +75,44 @@ struct WriterServiceTests {
         }
     }
 
+    @Test("If storing fails on a read-only file system, this is the reason, and later reports are answered at once")
+    func readOnlyFileSystem() throws {
+        let (isReadOnly, failures) = (Monitor(false), Monitor<[StoreFailure?]>([]))
+        let answers = Monitor<[CollectorError?]>([])
+        try ScanFixture.withPath { path in
+            var opening = StoreOpening(path: path, limits: LimitSettings(), retention: RetentionSettings())
+            opening.isReadOnly = { _ in isReadOnly.withLock { $0 } }
+            let writer = WriterService(opening: opening, log: .silent)
+            let thread = try JoinableThread(name: "writer") {
+                writer.run(
+                    WriterService.Callbacks(
+                        stored: { _ in }, refused: { refusals in answers.append(refusals.map(\.error)) },
+                        changed: { failures.append([$0]) }, mustReopen: {}, removed: {})
+                ) { _ in }
+            }
+            defer {
+                writer.stop()
+                thread.join()
+            }
+            try writer.perform { _ in }
+            let shell = try DatabaseConnection(path: path, mode: .readWriteCreate, busyTimeout: .seconds(5))
+            try shell.execute(
+                "CREATE TRIGGER fault BEFORE INSERT ON blocks BEGIN SELECT RAISE(ABORT, 'fault'); END")
+            isReadOnly.withLock { $0 = true }
+            for count in 1...2 {
+                _ = writer.submit(try Submission([IssueRecord(message: "m")]))
+                #expect(answers.wait(deadline: Self.deadline) { $0.count == count ? true : nil } == true)
+            }
+            #expect(answers.withLock { $0 } == [.busy(retryAfter: .seconds(1)), .busy(retryAfter: .seconds(1))])
+            #expect(failures.withLock { $0 } == [.readOnly(FileSystem.parentFolder(of: path))])
+            try shell.execute("DROP TRIGGER fault")
+            isReadOnly.withLock { $0 = false }
+            #expect(failures.wait(deadline: Self.deadline) { $0.last == .some(nil) ? true : nil } == true)
+        }
+    }
+
+    private static var deadline: KernelInstant { MonotonicClock.now.advanced(by: .seconds(30)) }
+
     @Test("The reader gate, closed because of a long WAL, is open again once a task has reset the WAL")
     func gate() throws {
         try withWriter { writer, _, _ in
@@ -107,5 +145,13 @@ struct WriterServiceTests {
             #expect(!writer.gate.isClosed)
             #expect(!writer.gate.leave())
         }
+    }
+}
+
+extension Monitor {
+    /// Appends elements, and wakes all waiting threads.
+    fileprivate func append<Element: Sendable>(_ elements: [Element]) where State == [Element] {
+        withLock { $0 += elements }
+        broadcast()
     }
 }
