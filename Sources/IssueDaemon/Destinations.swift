@@ -56,7 +56,9 @@ final class Destinations: Sendable {
                 destination: row,
                 settings: ForwardingService.Settings(
                     forward: destination.settings.forward, limits: destination.settings.limits, users: users,
-                    host: Host.name, paused: paused, limitMonitor: limitMonitor),
+                    host: Host.name,
+                    credentialFile: destination.tokenFile.flatMap { $0.kind == .ownFile ? $0.path : nil },
+                    paused: paused, limitMonitor: limitMonitor),
                 path: path, writer: writer, statusRegistry: statusRegistry, log: log, outages: logged)
             let thread = try JoinableThread(name: "forward-\(destination.name)") {
                 destination.run(service, fatesChanged: fatesChanged)

@@ -341,6 +341,33 @@ struct DoctorTests {
         }
     }
 
+    @Test("Fixes with issued --check mention --config FILE, and the reload fits a daemon that is not a service")
+    func fixesOfConfiguration() throws {
+        func fixes(isService: Bool) throws -> [String] {
+            let facts = try facts { status in
+                status.store.add("configuration error: /x.conf:3: URL=", .configuration)
+                status.store.add("changes to [Socket] are not in effect yet", .restart)
+                status.destinations[0].state = .waiting
+                status.destinations[0].reason = "refused"
+                status.destinations[0].advice = nil
+                status.notifiers = [NotifierStatus(name: "oncall", format: "json", state: .paused, reason: "not_found")]
+            } _: { facts in
+                if !isService { facts.service = UnitFile() }
+            }
+            let found = findings(facts)
+            return try ["configuration", "destinations", "notifiers"].flatMap { try #require(found[$0]).map(\.fix) }
+        }
+        for isService in [true, false] {
+            let fixes = try fixes(isService: isService)
+            let checks = fixes.filter { $0.contains("issued --check") }
+            #expect(checks.count == 3)
+            #expect(checks.allSatisfy { $0.contains("with the daemon's --config FILE if it has one") })
+            #expect(fixes.contains { $0.contains("systemctl") } == isService)
+            #expect(
+                fixes.contains { $0.hasSuffix(isService ? "systemctl reload issued" : "send SIGHUP to the daemon") })
+        }
+    }
+
     @Test("A repair is advised for a database that was set aside, and not for a WAL without its database")
     func setAside() throws {
         func fix(_ fault: String) throws -> String {

@@ -118,7 +118,7 @@ extension DoctorCheck {
 
     /// Returns the command that shows the daemon's log, or where to find the log if the daemon is not a service.
     private static func readLog(_ facts: DoctorFacts, _ options: String) -> String {
-        facts.service.isInstalled && !facts.isOwnSocket
+        isService(facts)
             ? "journalctl --unit issued \(options)" : "read the daemon's log, which it writes to standard error"
     }
 
@@ -296,16 +296,26 @@ extension DoctorCheck {
 }
 
 extension DoctorCheck {
-    /// The fix for errors in the configuration.
-    private static let checkAndReload =
-        "issued --check, with the daemon's --config FILE if it has one; then: systemctl reload issued"
+    /// A part of a fix, after an option of `issued --check`.
+    private static let ownConfiguration = "with the daemon's --config FILE if it has one"
+
+    /// Returns the fix for errors in the configuration.
+    private static func checkAndReload(_ facts: DoctorFacts) -> String {
+        "issued --check, \(ownConfiguration); then: "
+            + (isService(facts) ? "systemctl reload issued" : "send SIGHUP to the daemon")
+    }
+
+    /// Whether the daemon runs as the unit.
+    private static func isService(_ facts: DoctorFacts) -> Bool { facts.service.isInstalled && !facts.isOwnSocket }
 
     private static func configuration(_ facts: DoctorFacts) -> [DoctorFinding]? {
         visibleFaults(facts)?.compactMap { fault in
             switch fault.kind {
-            case .configuration, .notifier: DoctorFinding(.problem, fault.text, fix: checkAndReload)
+            case .configuration, .notifier: DoctorFinding(.problem, fault.text, fix: checkAndReload(facts))
             case .restart:
-                DoctorFinding(.warning, fault.text, fix: "systemctl restart issued.socket issued.service")
+                DoctorFinding(
+                    .warning, fault.text,
+                    fix: isService(facts) ? "systemctl restart issued.socket issued.service" : "restart the daemon")
             case .refusing, .keepFree, .ledger, .damagedBlocks, .commitsLost, .setAside, .credential, nil: nil
             }
         }
@@ -418,10 +428,10 @@ extension DoctorCheck {
         return findings(facts, where: { !known.contains($0) }) { destination in
             switch destination.reason {
             case "refused", "timeout", "unreachable", "reset", "no_answer":
-                "check the network, the firewall and Proxy=: issued --check --online"
+                "check the network, the firewall and Proxy=: issued --check --online, \(ownConfiguration)"
             case StoreStatus.failureReason: "see the checks disk and database"
             case "too_many_requests", "overloaded": "lower SendRate= if it persists"
-            case "misconfigured": checkAndReload
+            case "misconfigured": checkAndReload(facts)
             default: "see issuectl status, and States of a destination in Operations.md"
             }
         }
@@ -451,7 +461,7 @@ extension DoctorCheck {
             return [
                 DoctorFinding(
                     .problem, "\(DaemonStatus.lackOfDestinations): no record is forwarded",
-                    fix: checkAndReload)
+                    fix: checkAndReload(facts))
             ]
         }
         let report = HealthReport(daemon, now: facts.now)
@@ -492,8 +502,9 @@ extension DoctorCheck {
                 return DoctorFinding(
                     .problem, finding.message,
                     fix: isMisconfigured
-                        ? checkAndReload
-                        : "issued --check --online, then: issuectl notify test NAME; see Notifications.md, Delivery")
+                        ? checkAndReload(facts)
+                        : "issued --check --online, \(ownConfiguration); then: issuectl notify test NAME; see "
+                            + "Notifications.md, Delivery")
             }
     }
 }

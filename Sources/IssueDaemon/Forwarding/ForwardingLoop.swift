@@ -241,6 +241,9 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
         }
         if view.state == .paused, let reason = view.reason.flatMap({ PauseReason(rawValue: $0) }) {
             view.advice = Destination.advice(on: reason)
+            if reason == .unauthorised, let file = service.settings.credentialFile {
+                view.advice? += " The file is \(file)."
+            }
         }
         return view
     }
@@ -277,6 +280,8 @@ final class ForwardingService: Sendable {
         var limits: LimitSettings
         var users = AccountableUsers()
         var host: String
+        /// The path of the file of `Credential=`; nil if the credential is not in a file of its own.
+        var credentialFile: String?
         /// Called when the destination is paused, with a text that contains its name and the reason.
         var paused: @Sendable (String) -> Void = { _ in }
         /// Reports reached limits to notifiers; nil if they are not reported.

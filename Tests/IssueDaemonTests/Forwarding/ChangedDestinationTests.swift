@@ -44,6 +44,7 @@ struct ChangedDestinationTests {
                 var settings = ForwardingService.Settings(
                     forward: .withoutLimits, limits: .withoutLimits, host: "h", paused: paused)
                 settings.forward.batchDelay = .zero
+                settings.credentialFile = "/etc/token"
                 let service = ForwardingService(
                     destination: destination, settings: settings, path: path, writer: writer,
                     statusRegistry: StatusRegistry(path: path), log: .silent)
@@ -274,6 +275,18 @@ struct ChangedDestinationTests {
             until: { _, _ in texts.withLock { !$0.isEmpty } }
         ) { _, _ in
             #expect(texts.withLock { $0 } == ["d: forbidden (403 from h:1). \(PauseReason.forbidden.advice)"])
+        }
+    }
+
+    @Test("The advice after a 401 names the file of the credential")
+    func credentialFile() throws {
+        let texts = Mutex<[String]>([])
+        try with(
+            DeliveryResult(.paused(.unauthorised), ResponseSummary("401 from h:1")),
+            paused: { text in texts.withLock { $0.append(text) } },
+            until: { _, _ in texts.withLock { !$0.isEmpty } }
+        ) { _, _ in
+            #expect(texts.withLock { $0.allSatisfy { $0.hasSuffix(" The file is /etc/token.") } })
         }
     }
 }
