@@ -303,7 +303,7 @@ extension CommandFailure {
         case .tooSlow:
             self.init(
                 .tryAgain,
-                "the query took too long, so the daemon ended it: ask for less, for example a shorter time")
+                "the query took too long, so the daemon ended it: narrow the query, for example to a shorter period")
         case .noSpace:
             self.init(
                 .tryAgain,
@@ -352,7 +352,7 @@ extension CollectorConnectionError {
     /// Whether the same call may succeed later.
     var isTemporary: Bool {
         switch self {
-        case .unreachable, .untrusted, .closed, .timedOut, .refused(.busy), .refused(.tooSlow), .refused(.noSpace): true
+        case .unreachable, .untrusted, .closed, .timedOut, .refused(.busy), .refused(.noSpace): true
         case .disabled, .unusablePath, .refused, .malformed: false
         }
     }

@@ -23,6 +23,8 @@ package final class Daemon {
     private var statusRegistry: StatusRegistry?
     /// Whether readiness was reported to the service manager.
     private var isReady = false
+    /// They keep events that were not sent while the store is opened again.
+    private let notifiers = Notifiers()
     /// Whether the store was opened since the start.
     private var hasRun = false
     private var socketFile: SocketFile
@@ -378,7 +380,6 @@ extension Daemon {
     func start(_ socket: ListenerMonitor) throws -> DaemonRun? {
         var unavailableServer: UnavailableStoreServer?
         var reportedFailure: StoreFailure?
-        let notifiers = Notifiers()
         defer { unavailableServer?.end(timeout: Self.retry) }
         let previous = LastValidConfiguration(source: source, environment: environment).read(
             nextTo: configuration.store.path)

@@ -48,7 +48,7 @@ final class DaemonRun {
     /// - Parameters:
     ///   - previous: The last valid configuration of an earlier run; nil if it is not known.
     ///   - socketFile: The file of the listener.
-    ///   - notifiers: The notifiers, which may run without the store.
+    ///   - notifiers: The notifiers. If they run without the store, they are replaced by notifiers that use it.
     /// - Throws: `StoreFailure` if the store can't be opened, or the error of a thread or descriptor that can't be
     ///   created.
     init(
@@ -131,12 +131,13 @@ final class DaemonRun {
         ]
         statusRegistry.update(needsRestart: needsRestart(configuration))
         statusRegistry.update(commitsLostAt: storeLock.commitsLostAt)
+        // The notifiers that run without the store are replaced first, so that these events are stored.
+        startMissingServices(configuration)
         if storeLock.takeUnreportedLoss() {
             notifiers.report(
                 .storeFault, "records with receipts are lost: the database or its WAL was removed or damaged")
         }
         if let text = corruptionCheck.takeSetAside() { notifiers.report(.storeFault, text) }
-        startMissingServices(configuration)
         socketThread = try JoinableThread(name: "socket") {
             socket.run(
                 SocketService.Handlers(
@@ -184,6 +185,7 @@ final class DaemonRun {
             writer.reportCorruption(damage)
         } catch {
             if !lacksForwarding { log.error(.forwardingStartFailed, ["error": "\(error)"]) }
+            statusRegistry.addWaiting(configuration.destinations.map(\.name) + configuration.misconfigured.map(\.name))
             lacksForwarding = true
         }
     }

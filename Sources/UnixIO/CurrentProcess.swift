@@ -8,6 +8,9 @@ package enum CurrentProcess {
     package static var parentPID: Int32 { getppid() }
     /// The effective user id.
     package static var userID: UInt32 { geteuid() }
+
+    /// The effective group id.
+    package static var groupID: UInt32 { getegid() }
     package static var threadID: Int32 { clinux_thread_id() }
     /// A nonzero number that no other running thread of this process has. Needs no system call.
     package static var threadMark: UInt { UInt(pthread_self()) }

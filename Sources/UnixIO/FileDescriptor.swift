@@ -54,7 +54,7 @@ extension FileDescriptor {
     /// Opens a file.
     ///
     /// - Parameter mode: The permissions of a new file, before the umask applies. Used only if `flags` contains
-    ///   `create`.
+    ///   `create` or `unnamed`.
     package static func open(
         _ path: String, _ flags: OpenFlags = .readOnly, mode: UInt32 = 0o600
     ) throws(Errno) -> FileDescriptor {

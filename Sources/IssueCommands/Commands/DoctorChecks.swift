@@ -284,16 +284,14 @@ extension DoctorCheck {
                 fix: "free space there, or \(alternative)")
         ]
     }
-}
 
-// MARK: The daemon
-
-extension DoctorCheck {
     /// Whether a fault says that the file system of the database is read-only.
     private static func hasReadOnlyDisk(_ store: StoreStatus) -> Bool {
         store.faults.contains { $0.contains(StoreStatus.readOnlyText) }
     }
 }
+
+// MARK: The daemon
 
 extension DoctorCheck {
     /// A part of a fix, after an option of `issued --check`.

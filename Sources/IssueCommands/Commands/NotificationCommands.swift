@@ -46,7 +46,9 @@ struct NotifyCommand: Command {
             try context.print("notifiers", answer.elements(of: "notifiers")) {
                 guard !answer.value.notifiers.isEmpty else { return ["No notifier configured."] }
                 var page = TextPage(painter: context.painter)
-                for notifier in answer.value.notifiers { page.add(notifier, now: context.now) }
+                for notifier in answer.value.notifiers {
+                    page.add(notifier, hasCounts: !store.id.isEmpty, now: context.now)
+                }
                 return page.lines
             }
         case .test:
@@ -69,8 +71,8 @@ struct NotifyCommand: Command {
 }
 
 extension TextPage {
-    /// Adds the state of a notifier to the output of `status` or `notify`.
-    mutating func add(_ notifier: NotifierStatus, now: IssueTimestamp) {
+    /// Adds the state of a notifier to the output of `status` or `notify`. Its counts are not known without the database.
+    mutating func add(_ notifier: NotifierStatus, hasCounts: Bool, now: IssueTimestamp) {
         heading("Notifier \(notifier.name)\(notifier.format.isEmpty ? "" : " (\(notifier.format))")")
         var events = "\(Quantity.text(notifier.delivered)) of \(Quantity.text(notifier.received, "event")) delivered"
         if notifier.pending > 0 { events += ", \(Quantity.text(notifier.pending)) pending" }
@@ -78,14 +80,12 @@ extension TextPage {
         if notifier.silenced > 0 { events += "; \(Quantity.text(notifier.silenced)) more silenced" }
         var messages = Quantity.text(notifier.messages, "message")
         if notifier.repeated > 0 { messages += ", \(Quantity.text(notifier.repeated)) perhaps received twice" }
-        // Without the database, the counts are not known.
-        let areCountsKnown = notifier.received > 0 || notifier.reason != StoreStatus.failureReason
         fields(
             [
                 ("State", notifier.state.rawValue + (notifier.reason.map { ": \($0)" } ?? "")),
                 ("Advice", notifier.advice),
-                ("Events", areCountsKnown ? events : nil),
-                ("Messages", areCountsKnown ? messages : nil),
+                ("Events", hasCounts ? events : nil),
+                ("Messages", hasCounts ? messages : nil),
                 ("Oldest pending", notifier.oldestPending.map { PageTime.full($0, now: now) }),
                 ("Next attempt", notifier.nextAttempt.map { RelativeTime.text($0, now: now) }),
                 ("Last answer", notifier.lastAnswer),

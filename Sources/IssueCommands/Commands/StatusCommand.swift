@@ -76,7 +76,7 @@ struct StatusPage {
         for destination in destinations { show(destination, into: &page) }
         page.add(LedgerTable(destinations: destinations, width: width, painter: painter).lines, indent: 0)
         suppressions(into: &page)
-        for notifier in status.notifiers { page.add(notifier, now: now) }
+        for notifier in status.notifiers { page.add(notifier, hasCounts: isStoreOpen, now: now) }
         return page.lines
     }
 

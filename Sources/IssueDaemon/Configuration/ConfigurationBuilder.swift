@@ -240,10 +240,10 @@ private struct TargetResolver {
         checkAuthorities(settings.caFile)
         var tokenFile: TokenFile?
         if let credential = settings.credential {
-            guard !section.wrongKeys.contains("Credential") else { return nil }
-            // A key with an invalid value counts as set. Otherwise an invalid `User=` would cause an error about the
-            // password, too.
-            let options = settings.options.merging(section.wrongKeys.map { ($0, "") }) { value, _ in value }
+            guard !section.reportedKeys.contains("Credential") else { return nil }
+            // A key with an error counts as set. Otherwise an invalid `User=` would cause an error about the password,
+            // too.
+            let options = settings.options.merging(section.reportedKeys.map { ($0, "") }) { value, _ in value }
             tokenFile = file(
                 credential, word: kind.format.credentialWord, default: kind.format.defaultCredential,
                 isPassword: kind.format.isPassword(options),
@@ -261,7 +261,7 @@ private struct TargetResolver {
             switch error {
             case .missing(let keys, let expected):
                 // An invalid value was reported before.
-                if section.wrongKeys.isDisjoint(with: keys) {
+                if section.reportedKeys.isDisjoint(with: keys) {
                     addProblem(nil, "\(section.title) has no address; expected \(expected).")
                 }
             case .both(let first, let second):
@@ -282,7 +282,7 @@ private struct TargetResolver {
         ].filter(\.1).map(\.0)
         if given.count > 1 {
             addProblem(given[1], "\(section.title) has both \(given[0])= and \(given[1])=; expected only one.")
-        } else if given.isEmpty, section.wrongKeys.isDisjoint(with: ["URL", "URLCredential", "Command"]) {
+        } else if given.isEmpty, section.reportedKeys.isDisjoint(with: ["URL", "URLCredential", "Command"]) {
             // An invalid value was reported before.
             addProblem(nil, "\(section.title) has no address; expected URL=, URLCredential= or Command=.")
         }

@@ -202,9 +202,12 @@ struct ConfigurationMerger {
         /// The effective values by key: the last one, or all values of a list.
         var values: [String: [Assigned]] = [:]
 
-        /// Keys with an invalid value, and keys that were probably meant by an unknown one. They are not also reported
-        /// as missing.
+        /// Keys with an invalid value.
         var wrongKeys: Set<String> = []
+        /// Keys that were probably meant by an unknown one.
+        var meantKeys: Set<String> = []
+        /// Keys for which there is an error. They are not also reported as missing.
+        var reportedKeys: Set<String> { wrongKeys.union(meantKeys) }
         /// Whether one file defines the destination or notifier twice. Errors that may follow from it are not
         /// reported.
         var isDefinedTwice = false
@@ -279,7 +282,7 @@ struct ConfigurationMerger {
         let location = ConfigurationLocation(file: file, line: assignment.line)
         guard let key = section.keys.first(where: { $0.name == assignment.key }) else {
             let unknown = UnknownKey(assignment.key, in: section)
-            if let meant = unknown.meant { sections[index].wrongKeys.insert(meant) }
+            if let meant = unknown.meant { sections[index].meantKeys.insert(meant) }
             return addProblem(location, unknown.message, scope: section.scope)
         }
         guard !assignment.value.isEmpty else {

@@ -80,8 +80,7 @@ extension NotifierConfiguration {
     }
 
     /// Returns why other users can change or replace a program; nil if they can't. Checks the owner of the file and of
-    /// each folder above it, and whether every user or a group other than root's can write to them. logrotate(8) has
-    /// the same condition for its folders.
+    /// each folder above it, and whether every user or a group other than root's and the daemon's own can write to them.
     private static func risk(of program: String) -> String? {
         var path = program
         while let status = try? FileSystem.status(of: path) {
@@ -93,7 +92,7 @@ extension NotifierConfiguration {
             if path == program || status.mode & 0o1000 == 0 {
                 let mode = "(mode \(ValueForm<UInt32>.mode.text(status.mode)))"
                 if status.mode & 0o002 != 0 { return "every user can write to \(subject) \(mode)" }
-                if status.mode & 0o020 != 0, status.gid != 0 {
+                if status.mode & 0o020 != 0, ![0, CurrentProcess.groupID].contains(status.gid) {
                     return "group \(status.gid) can write to \(subject) \(mode)"
                 }
             }

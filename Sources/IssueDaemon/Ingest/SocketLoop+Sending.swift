@@ -112,7 +112,7 @@ extension CollectorError {
     /// Whether the call was refused because the daemon lacked space or time, and not because the call is invalid.
     fileprivate var isLackOfResources: Bool {
         switch self {
-        case .busy, .tooSlow, .noSpace: true
+        case .busy, .noSpace: true
         default: false
         }
     }

@@ -208,8 +208,8 @@ extension Job.Work {
         "states", "since_deploy", "fates", "destination", "since", "until",
     ]
 
-    /// Returns the parameters of a purge without the values of all other conditions: the text to be erased must not
-    /// remain in the log.
+    /// Returns the parameters of a purge for the log. Conditions that are not in `loggedConditions` are logged without
+    /// their values, because the text to be erased must not remain in the log.
     private static func logged(_ parameters: PurgeParameters) -> JSONValue {
         let conditions = parameters.filter.jsonMembers.map { condition in
             loggedConditions.contains(condition.key)

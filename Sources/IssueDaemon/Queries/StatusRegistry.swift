@@ -189,6 +189,16 @@ final class StatusRegistry: Sendable {
         }
     }
 
+    /// Adds the destinations that are missing, because forwarding could not be started. They wait for the store.
+    func addWaiting(_ names: [String]) {
+        state.withLock { state in
+            for name in names where !state.forwarders.contains(where: { $0.name == name }) {
+                let view = ForwardingView(state: .waiting, reason: StoreStatus.failureReason)
+                state.forwarders.append(Forwarder(name: name, view: view, state: DestinationRow.State()))
+            }
+        }
+    }
+
     /// Notes that a destination can't use the store until the time of the next attempt.
     func storeFailed(destination name: String, nextAttempt: MonotonicInstant) {
         state.withLock { state in

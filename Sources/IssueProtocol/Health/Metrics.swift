@@ -198,13 +198,13 @@ extension MetricFamily {
         },
         MetricFamily("notifier_events_delivered", .counter, help: "Events in messages that the receiver has accepted.")
         {
-            $0.notifiers { [MetricSample(Int64($0.delivered))] }
+            $0.notifierCounts(\.delivered)
         },
         MetricFamily("notifier_events_failed", .counter, help: "Events in messages that were given up.") {
-            $0.notifiers { [MetricSample(Int64($0.givenUp))] }
+            $0.notifierCounts(\.givenUp)
         },
         MetricFamily("notifier_events_waiting", help: "Events that wait for a message or are in an unfinished one.") {
-            $0.notifiers { [MetricSample(Int64($0.pending))] }
+            $0.notifierCounts(\.pending)
         },
         MetricFamily(
             "notifier_oldest_waiting_time", in: .seconds,
@@ -243,6 +243,12 @@ extension MetricSource {
     /// Returns samples of each notifier, with its name as the first label.
     fileprivate func notifiers(_ samples: (NotifierStatus) -> [MetricSample]) -> [MetricSample] {
         labelled(status.notifiers, MetricSample.notifierLabel, \.name, samples)
+    }
+
+    /// Returns a count of each notifier. Without the store, the counts are not known, and 0 would look like a reset of
+    /// the counter.
+    fileprivate func notifierCounts(_ count: (NotifierStatus) -> Int) -> [MetricSample] {
+        status.store.id.isEmpty ? [] : notifiers { [MetricSample(Int64(count($0)))] }
     }
 
     private func labelled<Owner>(

@@ -144,10 +144,11 @@ package enum CollectorInterface {
           destination: string, app: ?string, group: ?string, reason: string, count: int, since: string, groups: ?int
         )
 
-        # A destination of notifications. format: json, slack and so on. Events since it was added: received is the sum of
-        # pending, delivered and given_up. silenced: events that a silence covered. messages: messages that the destination
-        # accepted. repeated: accepted messages that may have arrived more than once. last_success: when it last accepted a
-        # message, including a test message. last_given_up: when a message was last given up after an attempt.
+        # A destination of notifications. format: json, slack and so on. Events since it was added: received is the sum
+        # of pending, delivered and given_up. silenced: events that a silence covered. messages: messages that the
+        # destination accepted. repeated: accepted messages that may have arrived more than once. last_success: when it
+        # last accepted a message, including a test message; absent if it accepted none. last_given_up: when a message
+        # was last given up after an attempt; absent if none of the last 100 messages was.
         type Notifier (
           name: string, format: string, state: DestinationState, reason: ?string, advice: ?string,
           received: int, pending: int, delivered: int, given_up: int, silenced: int, messages: int, repeated: int,

@@ -47,8 +47,7 @@ extension CollectorError: CustomStringConvertible {
         case .tooLarge(let limit):
             "The request has more bytes or records than the daemon accepts; the limit is \(limit)."
         case .busy(let delay): "The daemon is busy; try again in \(delay)."
-        case .tooSlow(let delay):
-            "The query took too long, so the daemon ended it; ask for less, or try again in \(delay)."
+        case .tooSlow: "The query took too long, so the daemon ended it; narrow the query."
         case .noSpace: "The daemon has no disk space left to store records."
         case .notFound(let id): "There is no object with the id or name \(id), or it belongs to another user."
         case .unreadable(let id): "The record \(id) is stored in a damaged part of the database and can't be read."

@@ -205,7 +205,8 @@ struct EffectiveConfigurationTests {
             #expect(EffectiveConfiguration(file, in: environment).separateStore != nil, "\(text)")
         }
         // The database is known, or the error does not concern it.
-        for text in ["[Store]\nPath=\(standard)\nMaxSize=x\n", "[Log]\nLevel=x\n", ""] {
+        let known = "[Store]\nPath=\(standard)\n"
+        for text in ["\(known)MaxSize=x\n", "\(known)Paths=/elsewhere\n", "[Log]\nLevel=x\n", ""] {
             try folder.write(text, to: "typo.conf")
             let effective = EffectiveConfiguration(file, in: environment)
             #expect(effective.configuration.store.path == standard, "\(text)")

@@ -60,6 +60,24 @@ struct StatusRegistryTests {
                 + "see issuectl status")
     }
 
+    @Test("If forwarding could not be started, the configured destinations wait for the store")
+    func withoutForwarding() {
+        let statusRegistry = StatusRegistry(path: "/nowhere/issues.db")
+        let view = ForwardingView(state: .sending)
+        statusRegistry.update(StatusRegistry.Forwarder(name: "runs", view: view, state: DestinationRow.State()))
+        statusRegistry.addWaiting(["runs", "missing"])
+        let names = ["runs", "missing", "removed"]
+        let store = statusRegistry.statusWithoutStore(viewer: .everything).store
+        let status = statusRegistry.status(
+            StoreReader.Figures(
+                store: store, received: 0,
+                ledgers: names.map { StoreReader.DestinationFigures(name: $0, kind: "logz", ledger: Ledger()) }),
+            viewer: .everything)
+        #expect(status.destinations.map(\.state) == [.sending, .waiting, .idle])
+        #expect(
+            status.destinations.map(\.reason) == [nil, StoreStatus.failureReason, DestinationStatus.removedReason])
+    }
+
     @Test("Users who see all records learn the path of the database, others do not")
     func path() {
         let statusRegistry = StatusRegistry(path: "/nowhere/issues.db")
