@@ -321,7 +321,7 @@ extension NotificationSubject {
     }
 }
 
-/// Counts the occurrences of all groups for one notifier, by reading the record log.
+/// Counts the occurrences of all groups for one notifier, by reading the record log. Does not count imported records.
 ///
 /// The counts are stored together with the position up to which records were counted: when a group is reported, and
 /// otherwise every ten seconds while records arrive. After a crash, the records after that position are counted again.
@@ -363,12 +363,13 @@ final class EscalationScan {
     ///   records; nil if there are no further records to count.
     func next(_ reader: StoreReader) throws -> [StoredAlert]? {
         try reader.snapshot {
-            let page = try reader.page(after: position, limit: Self.pageRows)
+            let page = try reader.page(after: position, limit: Self.pageRows, marksImports: true)
             guard let last = page.steps.last else { return nil }
             if page.move != move || series.count > Self.maxSeries { series = [:] }
             move = page.move
             var alerts: [StoredAlert] = []
-            for step in page.steps {
+            // An imported record has the time of the import, but occurred before.
+            for step in page.steps where !step.isImported {
                 guard let info = try info(of: step, reader), !info.mutes.contains(step.row) else { continue }
                 lastTime = RecordLogInstant(milliseconds: step.receivedAt.millisecondsSince1970 &+ page.offset)
                 if counter.count(step.count, of: info.group, uid: info.user, at: lastTime) {

@@ -79,15 +79,18 @@ extension StoreReader {
     /// range of the records ends, where the offset of the record log's clock changes, or where series moved to other
     /// groups, whichever comes first.
     ///
-    /// - Parameter limit: The maximum number of records.
-    package func page(after cursor: RowID, limit: Int) throws -> ScanPage {
+    /// - Parameters:
+    ///   - cursor: The id of a record.
+    ///   - limit: The maximum number of records.
+    ///   - marksImports: `true` to find out which records were imported from a set-aside database.
+    package func page(after cursor: RowID, limit: Int, marksImports: Bool = false) throws -> ScanPage {
         try snapshot {
             var start = cursor
             while true {
                 let clock = try offset(after: start)
                 let move = try nextMove(after: start)
                 let end = min(try rangeEnd(after: start), clock.end, move)
-                let steps = try steps(above: start, through: end, limit: limit)
+                let steps = try steps(above: start, through: end, limit: limit, marksImports: marksImports)
                 // If the records of this range are gone, the next range may still have some.
                 guard steps.isEmpty, end < .max else {
                     return ScanPage(steps: steps, offset: clock.offset, move: move)
@@ -103,17 +106,20 @@ extension StoreReader {
         return try info(ofSeries: step.series, at: row)?.record(step, offset: try offset(after: row - 1).offset)
     }
 
-    func steps(above start: RowID, through end: RowID, limit: Int) throws -> [ScanRow] {
+    func steps(
+        above start: RowID, through end: RowID, limit: Int, marksImports: Bool = false
+    ) throws -> [ScanRow] {
         var steps: [ScanRow] = []
         guard start < end else { return steps }
         try blocks.scan(start + 1...end) { block in
-            for row in block.rows[block.index(from: start + 1)...] {
+            for index in block.index(from: start + 1)..<block.rows.count {
+                let row = block.rows[index]
                 guard row.id <= end, steps.count < limit else { break }
                 steps.append(
                     ScanRow(
                         row: row.id, receivedAt: IssueTimestamp(millisecondsSince1970: row.receivedAt),
-                        count: row.count,
-                        series: row.series))
+                        count: row.count, series: row.series,
+                        isImported: marksImports && block.isImported(index)))
             }
             return steps.count < limit
         }
@@ -272,6 +278,8 @@ package struct ScanRow: Equatable, Sendable {
     /// The number of occurrences that the record represents.
     package var count: Int64
     package var series: SeriesID
+    /// Whether the record was imported from a set-aside database; `false` if this was not asked for.
+    package var isImported = false
 }
 
 /// Consecutive records with the same offset between wall time and log time.

@@ -365,6 +365,15 @@ extension IssueRecord {
     }
 }
 
+extension RecordBlock {
+    /// Returns `true` if a record was imported from a set-aside database.
+    func isImported(_ index: Int) -> Bool {
+        let range = rows[index].details
+        guard !range.isEmpty, let text = text() else { return false }
+        return RecordOrigin.isContained(in: text[range.lower..<range.upper])
+    }
+}
+
 /// The origin of a record that `repair` recovered: the stores in which it was before. Stored in the record's details.
 struct RecordOrigin: Equatable {
     /// The parts of a record that were unreadable.
@@ -411,6 +420,17 @@ struct RecordOrigin: Equatable {
         wasPending = value["pending"]?.asBool ?? true
         wasReportable = value["reportable"]?.asBool ?? true
         losses = Set(Loss.allCases.filter { value[$0.rawValue] != nil })
+    }
+
+    /// The possible beginnings of details that contain an origin. An origin is the first member; in an overflow series,
+    /// or for an overflow sender, it is in the member `more`.
+    private static let beginnings = [key, "original", "sender"].map { Array("{\"\($0)\":".utf8) }
+
+    /// Returns `true` if a record's details, which are JSON, contain an origin.
+    static func isContained(in details: ArraySlice<UInt8>) -> Bool {
+        // Most details are those of ordinary records, and parsing them would take long.
+        guard beginnings.contains(where: { details.starts(with: $0) }) else { return false }
+        return (try? JSONValue(json: String(decoding: details, as: UTF8.self))).flatMap { Self(in: $0) } != nil
     }
 
     private static func place(_ value: JSONValue) -> Place {

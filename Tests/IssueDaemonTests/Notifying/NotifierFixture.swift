@@ -104,6 +104,26 @@ final class NotifierFixture {
         service.recordsArrived()
     }
 
+    /// Stores records in another database, imports them from it, and tells the notifier.
+    ///
+    /// - Parameter limits: The limits of the other database.
+    func importRecords(_ records: [IssueRecord], limits: LimitSettings = LimitSettings()) throws {
+        let old = folder["old.db"]
+        do {
+            let settings = StoreWriterSettings(path: old, limits: limits, randomBits: { 42 })
+            _ = try StoreWriter(settings).commit([Submission(records)], wall: Clock.wall, monotonic: Clock.monotonic)
+        }
+        let store = try SetAsideStore(path: old, randomBits: 42)
+        while let portion = store.step() {
+            let submissions = portion.submissions
+            _ = try writer.perform {
+                try $0.importSalvaged(submissions, wall: Clock.wall, monotonic: Clock.monotonic)
+            }
+        }
+        service.changesArrived()
+        service.recordsArrived()
+    }
+
     /// Changes the database as another program would.
     func execute(_ sql: String) throws {
         try DatabaseConnection(path: path, mode: .readWriteCreate, busyTimeout: .seconds(5)).execute(composedSQL: sql)

@@ -146,6 +146,30 @@ struct NotifierServiceTests {
         }
     }
 
+    @Test(
+        "Imported records cause no event and count for no escalation, whether or not the old database had limited them",
+        arguments: [100, 0])
+    func importedRecords(newGroups: Int64) throws {
+        try NotifierFixture.with({
+            $0.filter.kinds = .all
+            $0.escalated = Rate(3, per: .seconds(3600))
+        }) { fixture in
+            var limits = LimitSettings()
+            limits.newGroupsPerApplication = Rate(newGroups, per: .seconds(900))
+            try fixture.importRecords(
+                (1...5).map { IssueRecord(message: "Old \($0)", severity: .critical, app: Application(name: "shop")) },
+                limits: limits)
+            try fixture.report("Order failed")
+            try waitUntil("the new issue is delivered") { fixture.status?.delivered == 1 }
+            try fixture.report("Order failed", "Order failed")
+            try waitUntil("the escalation is delivered") { fixture.status?.delivered == 2 }
+            let items = try fixture.messages.flatMap { $0["issues"]?.asArray ?? [] }
+            #expect(items.map { $0["title"]?.asString } == ["Order failed", "Order failed"])
+            #expect(items.map { $0["kinds"] } == [.array([.string("new")]), .array([.string("escalated")])])
+            #expect(fixture.status?.received == 2)
+        }
+    }
+
     @Test("An issue whose record was erased before the message is sent is counted, and not named")
     func erasedRecord() throws {
         try NotifierFixture.with { fixture in
