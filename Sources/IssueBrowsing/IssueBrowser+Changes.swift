@@ -333,7 +333,8 @@ extension IssueBrowser {
     /// - Parameters:
     ///   - file: The name of the database file to read. Nil selects all files that were moved aside.
     ///   - isDryRun: `true` to list the files without reading them.
-    /// - Returns: `recovered` and `unreadable` are numbers of records. `files` are the names of the selected files.
+    /// - Returns: `recovered` and `unreadable` are numbers of records; more may be unreadable if the tables that show
+    ///   their number are damaged, too. `files` are the names of the selected files.
     ///   `unreadableFiles` are those in which nothing is readable, or that took too long to read; they are left
     ///   unchanged.
     /// - Throws: `IssueDeliveryError` with the code `.denied` if the caller is not an operator; `.notFound` if there is

@@ -167,6 +167,19 @@ struct MaintenanceTests {
                 "7 records recovered, 12,000 already stored, 3 could not be read, from:"))
     }
 
+    @Test(
+        "If a repair can't tell how many records could not be read, it says so",
+        arguments: [
+            (3, "7 records recovered, at least 3 could not be read"),
+            (0, "7 records recovered, at least 0 could not be read"),
+        ])
+    func minimum(unreadable: Int, text: String) {
+        let reply = #"""
+            {"recovered":7,"unreadable":\#(unreadable),"at_least":true,"done":true,"files":["issues.db.damaged-A"]}
+            """#
+        #expect(issuectl(["repair"], .parts([reply], nil)).output == lines("\(text), from:\n  issues.db.damaged-A"))
+    }
+
     @Test("A backup of a damaged database fails with the advice to keep older backups")
     func damagedCopy() {
         let copied = #"{"path":"/state/issues.db.backup-T","bytes_done":1,"bytes_total":1,"damaged":true}"#

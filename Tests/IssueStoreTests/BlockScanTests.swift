@@ -248,6 +248,25 @@ struct BlockScanTests {
     }
 
     @Test(
+        "The records of overwritten blocks are counted although their row ids are lost, too",
+        arguments: [Shape.small, .overflowing], [0, 1])
+    func overwrittenRowIDs(shape: Shape, seed: UInt64) throws {
+        try TemporaryStore.with { store in
+            let old = try setAside(shape, store)
+            let leaves = try pages(old).filter { $0.type == "leaf" }
+            var random = SampleRecords(seed: seed)
+            for leaf in leaves.filter({ $0.number % 3 == 0 }) + leaves.suffix(1) {
+                let noise = (0..<5000).map { _ in UInt8(random.below(256)) }
+                try write(noise, at: 100, ofPage: leaf.number, old)
+            }
+            let result = try store.importSalvaged(old, into: store.writer())
+            #expect(result.recovered < shape.records)
+            #expect(result.recovered + result.unreadable == shape.records)
+            try expectSound(store)
+        }
+    }
+
+    @Test(
         "Removed records on free pages are neither recovered nor counted, even if the pointer map is damaged",
         arguments: [Shape.small, .overflowing], [false, true])
     func removed(shape: Shape, isMapDamaged: Bool) throws {

@@ -174,7 +174,7 @@ struct SalvageTests {
             let recovered = try files.map { try store.importSalvaged($0, into: writer).recovered }
             // Only two of them are in neither file.
             #expect(recovered == (isNewestFirst ? [17, 6] : [17, 6]))
-            #expect(try store.importSalvaged(first, into: writer) == SalvageResult())
+            #expect(try store.importSalvaged(first, into: writer) == SalvageResult(unreadable: 3))
             try expectSound(store)
         }
     }
@@ -257,6 +257,32 @@ struct SalvageTests {
             let old = try setAside(store)
             #expect(
                 try store.importSalvaged(old, into: store.writer()) == SalvageResult(recovered: 70, unreadable: 10))
+        }
+    }
+
+    @Test(
+        "The number of unreadable records is a minimum if the table that shows it is lost, or if the newest row is unknown",
+        arguments: [
+            ("", false, false), ("", true, true), ("DROP TABLE ledger", false, true),
+            ("DROP TABLE ranges", false, true),
+        ])
+    func minimum(change: String, isErased: Bool, isMinimum: Bool) throws {
+        try TemporaryStore.with { store in
+            store.settings.rangeRecords = 40
+            store.settings.blockRecords = 10
+            do {
+                let writer = try store.writer()
+                for _ in 0..<22 { try store.store((0..<10).map { IssueRecord(message: "m\($0)") }, to: writer) }
+                if isErased { _ = try writer.erase((1...120).map { RowID($0) }) }
+                try store.shell().execute("DELETE FROM blocks WHERE first_id IN (131, 211)")
+                try store.shell().execute(composedSQL: change)
+            }
+            let old = try SetAsideStore(path: setAside(store), randomBits: 42)
+            #expect(!old.isUnreadableMinimum)
+            var unreadable: Int64 = 0
+            while let portion = old.step() { unreadable += portion.unreadable }
+            #expect(old.isUnreadableMinimum == isMinimum)
+            #expect(isMinimum ? unreadable <= 20 : unreadable == 20)
         }
     }
 

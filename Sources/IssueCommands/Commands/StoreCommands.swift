@@ -129,7 +129,10 @@ struct RepairCommand: Command {
         let isAnyRead = reply.recovered > 0 || (reply.earlier ?? 0) > 0
         if !read.isEmpty || isAnyRead {
             var text = Self.recovered(reply)
-            if reply.unreadable > 0 { text += ", \(Quantity.text(reply.unreadable)) could not be read" }
+            let isMinimum = reply.isUnreadableMinimum == true
+            if reply.unreadable > 0 || isMinimum {
+                text += ", \(isMinimum ? "at least " : "")\(Quantity.text(reply.unreadable)) could not be read"
+            }
             lines += ["\(text)\(read.isEmpty ? "." : ", from:")"] + read.map { "  \(TerminalSanitizer.line($0))" }
         }
         if !reply.unreadableFiles.isEmpty {

@@ -77,8 +77,10 @@ struct RepairJob {
         try importParts(run, read: store.deployments) { try $0.importSalvaged($1) }
         try importParts(run, read: store.ids) { try $0.importSalvaged($1) }
         try importParts(run, read: store.corrections) { try $0.importSalvaged($1) }
+        if store.isUnreadableMinimum { reply.isUnreadableMinimum = true }
         let (records, unreadable) = (
-            "\(reply.recovered - before.recovered)", "\(reply.unreadable - before.unreadable)"
+            "\(reply.recovered - before.recovered)",
+            "\(store.isUnreadableMinimum ? "at least " : "")\(reply.unreadable - before.unreadable)"
         )
         let wasEmpty = reply.unreadable == before.unreadable && !store.isSizeUnknown
         guard !store.hasGivenUp, isReadable || wasEmpty else {

@@ -395,11 +395,12 @@ package enum CollectorInterface {
         )
 
         # Recovers the readable records of stores that were moved aside, or of the named one. With more, replies report
-        # progress. earlier: the number of records that had been stored before; absent if there are none. files: the files
-        # that were read or, with dry_run, that would be read. hopeless: the files that could not be read, or not to the
-        # end because that took too long.
+        # progress. earlier: the number of records that had been stored before; absent if there are none. at_least: true if
+        # more records than unreadable may have been lost. files: the files that were read or, with dry_run, that would be
+        # read. hopeless: the files that could not be read, or not to the end because that took too long.
         method Repair(file: ?string, dry_run: ?bool) -> (
-          recovered: int, earlier: ?int, unreadable: int, done: bool, files: []string, hopeless: ?[]string
+          recovered: int, earlier: ?int, unreadable: int, at_least: ?bool, done: bool, files: []string,
+          hopeless: ?[]string
         )
 
         # Sends a test message to a notifier, once. answer: the result, as a text for people.

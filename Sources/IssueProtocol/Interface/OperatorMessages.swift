@@ -126,6 +126,8 @@ package struct RepairReply: Equatable, JSONObjectCodable, Sendable {
     package var earlier: Int64?
     /// The number of records that could not be read.
     package var unreadable: Int64
+    /// `true` if more records than `unreadable` may have been lost; nil if `unreadable` is exact.
+    package var isUnreadableMinimum: Bool?
     /// Whether this is the last reply.
     package var isDone: Bool
     /// The names of the database files that are read or, in a dry run, would be read.
@@ -150,6 +152,7 @@ package struct RepairReply: Equatable, JSONObjectCodable, Sendable {
         try members.required("recovered", &recovered)
         try members.optional("earlier", &earlier)
         try members.required("unreadable", &unreadable)
+        try members.optional("at_least", &isUnreadableMinimum)
         try members.required("done", &isDone)
         try members.defaulted("files", &files, [])
         try members.nonempty("hopeless", &unreadableFiles)

@@ -524,7 +524,8 @@ package struct LogEvent: Hashable, Sendable {
 
     package static let repairFinished = LogEvent(
         "repair.finished", "Recovered the readable records of a set-aside database",
-        "A repair stored `records=` records again; `unreadable=` could not be read.")
+        "A repair stored `records=` records again; `unreadable=` could not be read. `at least` means that the tables "
+            + "that show their number are damaged, too, or that records had been purged.")
     package static let repairSchemaReplaced = LogEvent(
         "repair.schema-replaced", "Table definitions of a set-aside database are lost; using those of a new one",
         "The repair reads a copy of the file with the table definitions of a new one.")

@@ -32,6 +32,8 @@ package final class SetAsideStore {
     private var fruitlessSteps = 0
     /// Whether reading was abandoned, and the scan has not yet searched for the rows that were left out.
     package private(set) var hasGivenUp = false
+    /// Whether more records may be unreadable than the steps have counted so far.
+    package private(set) var isUnreadableMinimum = false
     /// Whether no table shows how many records the file had.
     package let isSizeUnknown: Bool
     /// Whether the schema of the file is older than the newest one, so that tables may be missing.
@@ -165,7 +167,7 @@ package final class SetAsideStore {
             case .searched: continue
             case .found(let block, let rows): found = (block, rows[...])
             case .ended, nil:
-                portion.unreadable += unreadableAfterScan
+                portion.unreadable += unreadableAfterScan()
                 // The scan has also searched for the rows that were left out when reading was abandoned.
                 hasGivenUp = false
                 scan = nil
@@ -175,20 +177,26 @@ package final class SetAsideStore {
         return portion
     }
 
-    /// The number of records that are known to have existed, but were found neither by the scan nor before.
-    private var unreadableAfterScan: Int64 {
+    /// Returns the number of records that are known to have existed, but were found neither by the scan nor before. Sets
+    /// `isUnreadableMinimum`.
+    private func unreadableAfterScan() -> Int64 {
         guard let storedRecords else {
+            isUnreadableMinimum = true
             // Retention removes the oldest records first, so the rows before the first readable one were probably
-            // removed.
+            // removed. Rows of overwritten blocks are not counted, because looking them up does not fail.
             return scan?.missing(from: firstReadRow ?? 0) ?? 0
         }
-        // `missing` does not count rows that were left out when reading was abandoned.
-        let missing = hasGivenUp ? storedRecords : scan?.missing() ?? 0
-        return min(missing, max(0, storedRecords - countedRecords))
+        let missing = max(0, storedRecords - countedRecords)
+        // If purges have erased none of the received records, `known` is the newest row. Otherwise, blocks after it may
+        // have been lost, too.
+        let received = try? reader.connection.integer(Self.receivedSQL)
+        isUnreadableMinimum = received == nil || missing > 0 && received != known.rawValue
+        return missing
     }
 
-    /// The maximum number of records that the file can contain, according to its closed ranges and `known`; nil if the
-    /// ranges cannot be read or the sum overflows.
+    /// The number of records that the file contained when it was intact, according to its closed ranges and `known`;
+    /// nil if the ranges cannot be read or the sum overflows. A purge closes the open range first, so each row of the
+    /// open range is a record.
     private var storedRecords: Int64? {
         let sql: StaticString = "SELECT coalesce(sum(records), 0), coalesce(max(last_id), 0) FROM ranges"
         let closed = try? connection.first(sql) { (records: max(0, $0.int64(0)), last: $0.id(1, as: RowID.self)) }
@@ -230,6 +238,10 @@ package final class SetAsideStore {
         ).first { $0.text(0) }
     }
 
+    /// The query for the number of records that were received, except those that purges have erased.
+    private static let receivedSQL: StaticString =
+        "SELECT sum(records) FROM ledger WHERE destination = 0 AND fate = 7"
+
     /// Returns the newest row that is known to have existed, according to the readable tables, and the last row to look
     /// for. `isSizeUnknown` is `true` if none of the tables is readable. The scan can still find blocks then.
     private static func lastRow(
@@ -240,7 +252,7 @@ package final class SetAsideStore {
         for sql: StaticString in [
             "SELECT max(id) FROM records", "SELECT max(last_id) FROM ranges", "SELECT max(first_record) FROM groups",
             // Row ids start at 1, so the newest one is not lower than the number of received records.
-            "SELECT sum(records) FROM ledger WHERE destination = 0 AND fate = 7",
+            receivedSQL,
         ] {
             if let row = try? connection.integer(sql) { rows.append(RowID(row)) } else { hasFailed = true }
         }
@@ -320,6 +332,7 @@ package final class SetAsideStore {
     /// Counts a row as unreadable, unless the scan may find it.
     private func lost(_ row: RowID, _ portion: inout Portion) {
         if scan?.setFailed(row) == true { return }
+        if scan == nil { isUnreadableMinimum = true }
         countedRecords += 1
         portion.unreadable += 1
     }
