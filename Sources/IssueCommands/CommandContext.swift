@@ -258,7 +258,10 @@ extension CommandFailure {
         case .disabled:
             self.init(.unavailable, "ISSUED_SOCKET is empty, which disables reporting: unset it, or use --socket")
         case .unusablePath(let reason): self.init(.usage, "cannot use the socket: \(reason)")
-        case .closed: self.init(.unavailable, "the daemon closed the connection: see journalctl -u issued")
+        case .closed:
+            self.init(
+                .tryAgain,
+                "the daemon closed the connection: try again, and if it does so again, see journalctl -u issued")
         case .timedOut: self.init(.tryAgain, "the daemon did not reply in time: try again")
         case .malformed(let reason):
             self.init(

@@ -26,7 +26,10 @@ struct FailureTests {
                 CollectorConnectionError.disabled, ExitCode.unavailable,
                 "ISSUED_SOCKET is empty, which disables reporting: unset it, or use --socket"
             ),
-            (.closed, .unavailable, "the daemon closed the connection: see journalctl -u issued"),
+            (
+                .closed, .tryAgain,
+                "the daemon closed the connection: try again, and if it does so again, see journalctl -u issued"
+            ),
             (.timedOut, .tryAgain, "the daemon did not reply in time: try again"),
             (
                 .unreachable(path: "/s", .accessDenied), .unavailable,

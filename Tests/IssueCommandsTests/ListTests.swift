@@ -270,7 +270,7 @@ struct ListTests {
         let outcome = issuectl(
             ["list", "--json", "--all"], .reply(Fixtures.groups(Fixtures.decodingGroup, next: "c1")), .failure(.closed))
         #expect(outcome.output == "")
-        #expect(outcome.code == .unavailable)
+        #expect(outcome.code == .tryAgain)
     }
 
     @Test("NDJSON is one line per group, as received")
