@@ -119,8 +119,12 @@ extension NotifierLoop {
                 if let text = notice.text {
                     content.ownEvents.append(.init(kinds: notice.kinds, text: text, at: notice.at))
                 } else if let row = notice.record, let found = try reader.record(row: row) {
-                    var item = NotificationMessage.Item(found, kinds: notice.kinds)
-                    if notice.kinds.contains(.escalated), let rate = settings.escalation {
+                    // The record that reached the configured number is as good as any other. In an overflow issue, it
+                    // would even be misleading.
+                    let isEscalated = notice.kinds.contains(.escalated)
+                    let title = isEscalated ? try reader.title(ofGroup: found.stored.group) : nil
+                    var item = NotificationMessage.Item(found, title: title, kinds: notice.kinds)
+                    if isEscalated, let rate = settings.escalation {
                         item.escalation = "\(rate.count) in \(DurationText.text(rate.period))"
                     }
                     content.items.append(item)
@@ -202,10 +206,12 @@ extension NotifierLoop {
 }
 
 extension NotificationMessage.Item {
-    init(_ row: RecordRow, kinds: NotificationKinds) {
+    /// - Parameter title: The title; nil for the message of the record.
+    fileprivate init(_ row: RecordRow, title: String?, kinds: NotificationKinds) {
         let record = row.stored.record
         self.init(
-            kinds: kinds, record: row.stored.id, group: row.stored.group, title: record.message, app: row.accountName,
+            kinds: kinds, record: row.stored.id, group: row.stored.group, title: title ?? record.message,
+            app: row.accountName,
             version: record.app?.version, environment: record.app?.environment, severity: record.severity ?? .error,
             unit: row.stored.sender.unit, uid: row.stored.sender.uid, at: row.receivedAt)
     }

@@ -149,6 +149,12 @@ extension StoreReader {
         }
     }
 
+    /// Returns the title of the group with a public id; nil if there is no such group.
+    package func title(ofGroup id: String) throws -> String? {
+        guard let key = GroupKey.key(id) else { return nil }
+        return try connection.first("SELECT title FROM groups WHERE key = ?1", key) { $0.text(0) }
+    }
+
     /// Returns the group that a sum belongs to, with the counts of the sum.
     ///
     /// - Parameters:

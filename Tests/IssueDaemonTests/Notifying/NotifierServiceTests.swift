@@ -170,6 +170,23 @@ struct NotifierServiceTests {
         }
     }
 
+    @Test("The escalation of an overflow issue has the title of that issue, and not of a record in it")
+    func overflowIssue() throws {
+        try NotifierFixture.with({
+            $0.filter.kinds = .escalated
+            $0.escalated = Rate(3, per: .seconds(3600))
+        }) { fixture in
+            let limit = LimitSettings().newGroupsPerApplication.count
+            let letters = "abcdefghijklmnopqrstuvwxyz"
+            let words = letters.flatMap { first in letters.map { "\(first)\($0)" } }
+            for word in words.prefix(Int(limit) + 3) { try fixture.report("Cannot \(word)") }
+            try waitUntil("the escalation is delivered") { fixture.status?.delivered == 1 }
+            #expect(
+                try fixture.messages.map(titles)
+                    == [["too many issues of this application to store them separately"]])
+        }
+    }
+
     @Test("An issue whose record was erased before the message is sent is counted, and not named")
     func erasedRecord() throws {
         try NotifierFixture.with { fixture in
