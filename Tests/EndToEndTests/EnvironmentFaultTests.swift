@@ -90,7 +90,7 @@ struct EnvironmentFaultTests {
             try daemon.start()
             let client = try RawClient(path: daemon.socket)
             try await eventually("a message about the fault has arrived") {
-                (try? daemon.folder.text(of: "pages"))?.contains("the database can't be opened") == true
+                daemon.folder.text(of: "pages").contains("the database can't be opened")
             }
             #expect(try client.status().notifiers.map(\.name) == ["oncall"])
             #expect(try daemon.issuectl(["notify"]).output.contains("store_failed"))
