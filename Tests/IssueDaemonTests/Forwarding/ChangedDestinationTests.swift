@@ -73,6 +73,19 @@ struct ChangedDestinationTests {
             limitMonitor: LimitMonitor { _, _ in }, paused: { _ in }, fatesChanged: {})
     }
 
+    /// Waits until the reason in the status of the destination meets a condition. Returns the status.
+    private func status(
+        _ registry: StatusRegistry, _ path: String, when isMet: (String?) -> Bool
+    ) throws -> DestinationStatus {
+        let reader = try StoreReader(path: path)
+        var status: DestinationStatus?
+        try waitUntil("the destination has the expected reason") {
+            status = registry.status(try reader.figures(viewer: .everything), viewer: .everything).destinations[0]
+            return isMet(status?.reason)
+        }
+        return try #require(status)
+    }
+
     @Test("While the store fails, the state of a destination is the wait for it, not the state before the failure")
     func storeFailure() throws {
         try ScanFixture.withPath { path in
@@ -104,17 +117,12 @@ struct ChangedDestinationTests {
             try reader.destination(destination.id)?.state.retryAt != nil
         }
         try with(Self.busy, until: isWaiting) { path, writer in
-            let reader = try StoreReader(path: path)
             func statusAfterStart(url: String, where isMet: @escaping (String) -> Bool) throws -> DestinationStatus {
                 let (destinations, registry) = (Destinations(), StatusRegistry(path: path))
                 try start(
                     destinations, try configuration(url: url), replacing: try configuration(), path, writer, registry)
                 defer { destinations.stop(timeout: .seconds(10)) }
-                func status() throws -> DestinationStatus {
-                    registry.status(try reader.figures(viewer: .everything), viewer: .everything).destinations[0]
-                }
-                try waitUntil("the destination has the expected status") { try status().reason.map(isMet) ?? false }
-                return try status()
+                return try status(registry, path) { $0.map(isMet) ?? false }
             }
             let same = try statusAfterStart(url: Self.url) { $0 == FailureClass.tooManyRequests.rawValue }
             #expect(try #require(same.nextAttempt) > Clock.wall.advanced(by: .seconds(1800)))
@@ -171,16 +179,12 @@ struct ChangedDestinationTests {
         }
         try with(DeliveryResult(.paused(.noCredential), ResponseSummary("401")), until: isPaused) { path, writer in
             let (destinations, registry) = (Destinations(), StatusRegistry(path: path))
-            let reader = try StoreReader(path: path)
             // The destination of the configuration needs no credential. A pause would be probed without this delay.
             var configuration = try configuration()
             configuration.destinations[0].settings.forward.resumeDelay = .seconds(1_000_000)
             try start(destinations, configuration, replacing: nil, path, writer, registry)
             defer { destinations.stop(timeout: .seconds(10)) }
-            try waitUntil("the destination is not paused") {
-                let status = registry.status(try reader.figures(viewer: .everything), viewer: .everything)
-                return status.destinations[0].reason == "resuming"
-            }
+            _ = try status(registry, path) { $0 == "resuming" }
         }
     }
 
