@@ -55,7 +55,7 @@ struct FailureTests {
             (.refused(.busy(retryAfter: .zero)), .tryAgain, "the daemon is busy: try again in 1 s"),
             (
                 .refused(.tooSlow(retryAfter: .zero)), .tryAgain,
-                "the query took too long, so the daemon ended it: ask for less, for example a shorter time"
+                "the query took too long, so the daemon ended it: narrow the query, for example to a shorter period"
             ),
             (
                 .refused(.noSpace), .tryAgain,

@@ -72,11 +72,11 @@ struct CallRunTests {
     )
     func unlike() throws {
         let first = calls([0, 1])
-        let longer = SentCall([#"{"message":"a"}"#], producer: producer, sequence: 2)
+        let shorter = SentCall([#"{"message":"a"}"#], producer: producer, sequence: 2)
         let another = SentCall(first[1].json, producer: ProducerID(high: 1, low: 3), sequence: 2)
         let unnumbered = SentCall(first[1].json)
         let rejected = SentCall([#"{"message":"a"}"#, "{}"], producer: producer, sequence: 2)
-        for next in [calls([2])[0], longer, another, unnumbered, rejected] {
+        for next in [calls([2])[0], shorter, another, unnumbered, rejected] {
             #expect(try joined([first[0], next]).calls.count == 2)
         }
         #expect(try joined(first).calls.count == 1)

@@ -79,7 +79,7 @@ struct RangeAudit {
     }
 
     private static func postingFaults(
-        _ range: Int64, _ rows: ClosedRange<RowID>, _ lastGone: RowID, _ isThinned: Bool, _ hasBatchInFlight: Bool,
+        _ range: Int64, _ rows: ClosedRange<RowID>, _ lastGone: RowID, _ isThinned: Bool, _ isBeingThinned: Bool,
         _ connection: DatabaseConnection
     ) throws -> [String] {
         let ids = try ids(of: "every_record", rows, connection)
@@ -94,14 +94,14 @@ struct RangeAudit {
         let listed = Set(postings.filter { $0.records > 0 }.map(\.series))
         let expected = isThinned ? left : ids
         let isListed =
-            hasBatchInFlight
+            isBeingThinned
             ? listed.isSubset(of: ids.keys) && listed.isSuperset(of: left.keys) : listed == Set(expected.keys)
         if !mayLack, !isListed { faults.append("range \(range) does not list the right series") }
         for posting in postings {
             let list = PostingList.decode(posting.ids, base: rows.lowerBound) ?? []
             let own = expected[posting.series] ?? []
             let isRight =
-                hasBatchInFlight
+                isBeingThinned
                 ? list == list.sorted() && Set(list).isSuperset(of: own)
                     && Set(list).isSubset(of: ids[posting.series] ?? []) : list == own
             if !isRight || posting.records != Int64(list.count) {

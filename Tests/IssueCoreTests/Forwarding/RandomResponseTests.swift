@@ -45,13 +45,21 @@ struct RandomResponseTests: ForwardingSteps {
                     guard !left.isEmpty else { continue }
                     let rest = batch(shipment.batch.rawValue + 1000, left.count)
                     guard let next = waited(forwarding.settled(.nothing, rest: rest, at: at(now)), &forwarding, &now)
-                    else { return }
+                    else {
+                        Issue.record("nothing is sent for the remaining lines")
+                        return
+                    }
                     shipment = next
                 case .send(let next), .cut(_, thenSend: let next): shipment = next
                 case .wait(let until, _), .pause(_, let until, _):
-                    guard let next = waited(.wait(until: until), &forwarding, &now) else { return }
+                    guard let next = waited(.wait(until: until), &forwarding, &now) else {
+                        Issue.record("nothing is sent after the wait")
+                        return
+                    }
                     shipment = next
-                case .preempt, .stop, .none: return
+                case .preempt, .stop, .none:
+                    Issue.record("sending ended with lines left")
+                    return
                 }
             }
             #expect((delivered + dead).sorted() == Array(0..<count))

@@ -7,9 +7,9 @@ struct SeparateLinesTests {
         "A set of many lines equals a set of integers, however its ranges overlap, touch and follow one another"
     )
     func agreesWithNumbers() {
-        var random = SeededNumbers(state: 15)
+        var random = SeededGenerator(seed: 15)
         for _ in 0..<2000 {
-            let bound = 1 + random.next(below: 40)
+            let bound = 1 + Int(random.number(below: 40))
             let (first, second) = (random.ranges(below: bound), random.ranges(below: bound))
             var inserted = LineSet()
             for range in first { inserted.insert(range) }
@@ -83,18 +83,11 @@ struct SeparateLinesTests {
     }
 }
 
-private struct SeededNumbers {
-    var state: UInt64
-
-    mutating func next(below bound: Int) -> Int {
-        state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-        return Int((state >> 33) % UInt64(bound))
-    }
-
-    mutating func ranges(below bound: Int) -> [Range<Int>] {
-        (0..<next(below: 9)).map { _ in
-            let start = next(below: bound)
-            return start..<min(bound, start + next(below: 6))
+extension SeededGenerator {
+    fileprivate mutating func ranges(below bound: Int) -> [Range<Int>] {
+        (0..<number(below: 9)).map { _ in
+            let start = Int(number(below: Int64(bound)))
+            return start..<min(bound, start + Int(number(below: 6)))
         }
     }
 }

@@ -33,13 +33,13 @@ struct ApplicationAgeDecisionTests {
     @Test(
         "A range is kept until the longest maximum age of its records; records with a lower maximum age expire earlier"
     )
-    func longer() {
+    func longer() throws {
         let retention = Retention(settings: settings([ApplicationAge(name: "a", maxAge: .seconds(5000))]))
         var facts = snapshot(age: 2000)
-        guard let oldest = facts.oldest else { return }
+        let oldest = try #require(facts.oldest)
         #expect(retention.next(facts) == .forget(oldest, .age))
         facts.oldest?.longestAge = .seconds(5000)
-        guard let kept = facts.oldest else { return }
+        let kept = try #require(facts.oldest)
         #expect(retention.next(facts) == .wait(Retention.interval))
         let aged = RetentionSnapshot.AgedRange(range: kept, accounts: [1], maxAge: .seconds(1000))
         facts.aged = aged
@@ -49,10 +49,10 @@ struct ApplicationAgeDecisionTests {
     }
 
     @Test("A batch in flight protects the records of an application up to twice its maximum age")
-    func underWay() {
+    func underWay() throws {
         let retention = Retention(settings: settings([ApplicationAge(name: "a", maxAge: .seconds(100))]))
         var facts = snapshot(age: 150, hasBatchInFlight: true)
-        guard let oldest = facts.oldest else { return }
+        let oldest = try #require(facts.oldest)
         let aged = RetentionSnapshot.AgedRange(range: oldest, accounts: [1], maxAge: .seconds(100))
         facts.aged = aged
         #expect(retention.next(facts) == .wait(.seconds(10)))

@@ -163,8 +163,6 @@ extension UserLoad {
         mayBegin(unanswered: own, unread: unread, within: fullAllowance)
     }
 
-    func room(unanswered own: Int) -> Int { room(unanswered: own, within: fullAllowance) }
-
     mutating func maxReadBytes(_ connection: UInt64, maxBytes: Int, underWay own: Int, isInMessage: Bool) -> Int {
         maxReadBytes(connection, maxBytes: maxBytes, underWay: own, isInMessage: isInMessage, within: fullAllowance)
     }

@@ -85,6 +85,7 @@ struct MetricsTests {
         let closed = source { status in
             status.store = StoreStatus(
                 id: "", records: 0, groups: 0, bytes: nil, oldest: nil, freeBytes: nil, faults: ["the disk is gone"])
+            status.notifiers = [NotifierStatus(name: "oncall", format: "json", state: .waiting)]
         }
         let text = MetricText.text(closed, .openMetrics)
         #expect(text.contains("\nissued_store_open 0\n") && text.contains("\nissued_health_status 2\n"))

@@ -239,7 +239,6 @@ struct NotifierTests {
     @Test("A failed transaction leaves the notifier as it was")
     func rollback() throws {
         try with { store, writer, row in
-            struct Failure: Error {}
             let before = try store.reader().notifier(row.id)
             #expect(throws: StoreFailure.self) {
                 try writer.transaction { () throws(SQLiteError) in
