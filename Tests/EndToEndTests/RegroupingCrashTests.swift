@@ -184,6 +184,8 @@ struct RegroupingCrashTests {
                 #expect(group.hasRegressed == regressed, "\(subject)")
                 let former = oldIDs["\(subject.name) \(subject.title)"] ?? []
                 #expect(former.count == 2 && former.contains(group.id), "the group has one of the earlier ids")
+                // Some of each state are enough: each query takes milliseconds.
+                guard subject.word.isMultiple(of: 5) else { continue }
                 for id in former { #expect(try client.show(id).group.id == group.id) }
             }
             #expect(
