@@ -135,7 +135,7 @@ struct ClientFaultTests {
         }
     }
 
-    @Test("A stopped daemon does not block reporting, and gets all reports when it continues")
+    @Test("A suspended daemon (SIGSTOP) does not block reporting, and gets all reports when it continues")
     func standstill() async throws {
         try await DaemonFixture.with { daemon in
             let delivery = Delivery(paths: [daemon.socket])

@@ -3,7 +3,7 @@ import IssueTestSupport
 import Testing
 
 extension DaemonFixture {
-    /// Runs `issuectl` for this daemon, and expects how it ends.
+    /// Runs `issuectl` for this daemon until it ends. Records an issue of the test unless it ends as expected.
     @discardableResult
     func issuectl(
         _ arguments: [String], ends end: ChildProcess.End = .exit(0),

@@ -45,7 +45,8 @@ enum DaemonTestGate {
 
     private static func leave() {
         let next: CheckedContinuation<Void, Never>? = state.withLock { state in
-            // The last one first: a suite whose tests run one after the other would wait for all others before each.
+            // The test that arrived last goes first. Otherwise, a suite whose tests run one after the other would wait
+            // for all waiting tests of other suites before each of its own.
             if let last = state.waiting.popLast() { return last }
             state.free += 1
             return nil

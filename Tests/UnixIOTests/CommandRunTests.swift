@@ -15,7 +15,8 @@ struct CommandRunTests {
         return (run, String(decoding: run.output, as: UTF8.self))
     }
 
-    /// Returns `true` if a process of a group still runs after a minute. A killed process may not have ended yet.
+    /// Waits up to a minute for the processes of a group to end, since a killed process may need some time. Returns
+    /// `true` if one still runs then.
     private func isLeft(group text: String) throws -> Bool {
         let group = try #require(text.split(separator: "\n").first)
         let deadline = MonotonicClock.now.advanced(by: .seconds(60))
@@ -57,7 +58,7 @@ struct CommandRunTests {
         let pipe = try DescriptorPair.pipe()
         try #require(fcntl(pipe.first.rawValue, F_SETFD, 0) == 0)
         #expect(try run("env | grep -v -e ^PWD= -e ^SHLVL= -e ^_= | sort").text == "LANG=C\nPATH=/usr/bin:/bin\n")
-        // The last one is that of ls itself.
+        // Descriptor 3 is the folder that ls itself has open.
         #expect(try run("ls /proc/self/fd | tr '\\n' ' '").text == "0 1 2 3 ")
         // Signals 32 and 33 belong to glibc.
         let signals = try run("grep -E 'Sig(Blk|Ign)' /proc/self/status").text
@@ -91,7 +92,7 @@ struct CommandRunTests {
         #expect(found.run.output.count == CommandRun.keptOutput)
     }
 
-    @Test("Without a limit of the output, the end of the output is kept, and the timeout applies")
+    @Test("Without a limit on the output, its end is kept, and the timeout applies")
     func unlimited() throws {
         func run(_ script: String, timeout: Duration) throws -> CommandRun {
             try CommandRun(["/bin/sh", "-c", script], environment: [], keeping: 100, limit: nil, timeout: timeout)

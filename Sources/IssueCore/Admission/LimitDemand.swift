@@ -40,15 +40,15 @@ package struct HourlyDemand: Equatable, Sendable {
         slots[last].peak = max(slots[last].peak, peak)
     }
 
-    /// Returns the number of records held back in the 24 hours before `now`.
+    /// Returns the number of records held back in the current hour and the 23 hours before it.
     package func held(at now: RecordLogInstant) -> Int64 {
         recent(now).reduce(0) { $0.clampedSum($1.held) }
     }
 
-    /// Returns the largest excess in the 24 hours before `now`.
+    /// Returns the largest excess in the current hour and the 23 hours before it.
     package func excess(at now: RecordLogInstant) -> Int64 { recent(now).map(\.excess).max() ?? 0 }
 
-    /// Returns the largest peak in the 24 hours before `now`.
+    /// Returns the largest peak in the current hour and the 23 hours before it.
     package func peak(at now: RecordLogInstant) -> Int64 { recent(now).map(\.peak).max() ?? 0 }
 
     private func recent(_ now: RecordLogInstant) -> some Sequence<Hour> {
@@ -130,11 +130,11 @@ package struct BucketDemand: Equatable, Sendable {
         hours.add(held: held, excess: excess, peak: window.count, at: at)
     }
 
-    /// Returns the number of records held back in the 24 hours before `now`.
+    /// Returns the number of records held back in the current hour and the 23 hours before it.
     package func held(at now: RecordLogInstant) -> Int64 { hours.held(at: now) }
 
-    /// Returns up to two limits, each of which would have held back nothing in the 24 hours before `now`; empty if
-    /// nothing was held back.
+    /// Returns up to two limits, each of which would have held back nothing in the current hour and the 23 hours before
+    /// it; empty if nothing was held back.
     ///
     /// The first one has the current refill. The second one, if there is one, has a larger refill and a smaller burst:
     /// its refill covers the largest demand in a period, and its burst twice that demand.

@@ -2,8 +2,9 @@ internal import IssueWire
 internal import Synchronization
 package import UnixIO
 
-/// A reporter that records the issue as a failure or warning of the running test. Outside tests, it writes the issue to
-/// standard error, and sends it to the daemon if the daemon's socket exists or existed at an earlier report.
+/// A reporter that records the issue as a failure or warning of the running test. Outside tests, it writes an issue
+/// of at least the level `ISSUED_LEVEL` to standard error, and sends each issue to the daemon if the daemon's socket
+/// exists or existed at an earlier report.
 public struct _DefaultReporter: IssueSink {
     init() {}
 
@@ -37,7 +38,8 @@ extension IssueReporter where Self == _DefaultReporter {
     /// report, sends the issue to the daemon.
     ///
     /// Of similar lines from one source location, it writes the first ten immediately and then one per second, with the
-    /// number of omitted lines. This does not limit what is sent to the daemon.
+    /// number of omitted lines. Issues below the level `ISSUED_LEVEL` are not written. This does not limit what is sent
+    /// to the daemon.
     ///
     /// In tests, it instead fails the test or, if the level is ``IssueLevel/warning`` or lower, records a warning, and
     /// sends nothing to the daemon. An issue that no test library can record is written to standard error. This

@@ -209,8 +209,8 @@ public struct IssueBreadcrumb: Hashable, Sendable {
     public var timestamp: IssueTimestamp
     /// A description of the event.
     public var message: String
-    /// Metadata of the event, including the metadata of the scopes around the call. Only its approximate size in bytes
-    /// if that was more than 1024.
+    /// Metadata of the event, including the metadata of the scopes around the call. If it had more than about 1024
+    /// bytes, it was replaced with its approximate size.
     public var metadata: IssueMetadata
 
     /// The maximum sizes of an event's metadata and message, in bytes.

@@ -73,26 +73,27 @@ extension IssueText {
             append(value, .text)
         }
 
-        /// Appends the text that the value has in a `String` literal. The daemon receives the value as a Boolean.
+        /// Appends the same text as interpolation of the value into a `String`. The daemon receives the value as a
+        /// Boolean.
         ///
-        /// Otherwise the same as the version with a `String`.
+        /// Otherwise the same as the version for a `String` value.
         public mutating func appendInterpolation(_ value: Bool) {
             append(value ? "true" : "false", .scalar)
         }
 
-        /// Appends the text that the value has in a `String` literal. The daemon receives the value as a number, unless
-        /// JSON cannot express it.
+        /// Appends the same text as interpolation of the value into a `String`. The daemon receives the value as a
+        /// number, unless JSON cannot express it.
         ///
-        /// Otherwise the same as the version with a `String`.
+        /// Otherwise the same as the version for a `String` value.
         @inlinable
         public mutating func appendInterpolation<Value: BinaryInteger>(_ value: Value) {
             append(value.description, .scalar)
         }
 
-        /// Appends the text that the value has in a `String` literal. The daemon receives the value as a number, unless
-        /// JSON cannot express it.
+        /// Appends the same text as interpolation of the value into a `String`. The daemon receives the value as a
+        /// number, unless JSON cannot express it.
         ///
-        /// Otherwise the same as the version with a `String`.
+        /// Otherwise the same as the version for a `String` value.
         @inlinable
         public mutating func appendInterpolation<
             Value: BinaryFloatingPoint & TextOutputStreamable & CustomStringConvertible
@@ -100,9 +101,9 @@ extension IssueText {
             append(value.description, .scalar)
         }
 
-        /// Appends the text that the value has in a `String` literal.
+        /// Appends the same text as interpolation of the value into a `String`.
         ///
-        /// Otherwise the same as the version with a `String`.
+        /// Otherwise the same as the version for a `String` value.
         @inlinable
         public mutating func appendInterpolation<Value: TextOutputStreamable & CustomStringConvertible>(
             _ value: Value
@@ -110,25 +111,25 @@ extension IssueText {
             appendStream(value)
         }
 
-        /// Appends the text that the value has in a `String` literal.
+        /// Appends the same text as interpolation of the value into a `String`.
         ///
-        /// Otherwise the same as the version with a `String`.
+        /// Otherwise the same as the version for a `String` value.
         @inlinable
         public mutating func appendInterpolation<Value: TextOutputStreamable>(_ value: Value) {
             appendStream(value)
         }
 
-        /// Appends the text that the value has in a `String` literal.
+        /// Appends the same text as interpolation of the value into a `String`.
         ///
-        /// Otherwise the same as the version with a `String`.
+        /// Otherwise the same as the version for a `String` value.
         @inlinable
         public mutating func appendInterpolation<Value: CustomStringConvertible>(_ value: Value) {
             append(value.description, .text)
         }
 
-        /// Appends the text that the value has in a `String` literal.
+        /// Appends the same text as interpolation of the value into a `String`.
         ///
-        /// Otherwise the same as the version with a `String`.
+        /// Otherwise the same as the version for a `String` value.
         @inlinable
         public mutating func appendInterpolation<Value>(_ value: Value) {
             append(String(describing: value), .text)
@@ -373,7 +374,8 @@ extension IssueTextFormat where Value: BinaryInteger {
 
 extension IssueTextFormat where Value: BinaryFloatingPoint {
     /// A number with a fixed number of digits after the decimal point. An infinite or NaN value, or one whose digits
-    /// without the point would form a number of 9e18 or more, is written like a `Double` in a `String` literal.
+    /// without the point would form a number of 9e18 or more, is written like a `Double` that is interpolated
+    /// into a `String`.
     ///
     /// - Parameter count: The number of digits, from 0 to 15.
     /// - Returns: The format.

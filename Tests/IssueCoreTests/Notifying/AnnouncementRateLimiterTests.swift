@@ -48,7 +48,7 @@ struct AnnouncementRateLimiterTests {
     }
 
     @Test(
-        "In any minute at most the common budget of announcements is logged, however many users there are",
+        "In any minute, at most the shared burst plus a refill of new groups is announced, for any number of users",
         arguments: 0..<8)
     func bounded(seed: UInt64) {
         var traffic = SeededGenerator(seed: seed)
@@ -62,7 +62,9 @@ struct AnnouncementRateLimiterTests {
         }
     }
 
-    @Test("Each record gets an announcement or is counted by its reason in a report within a minute", arguments: 0..<8)
+    @Test(
+        "Each record is announced, or counted by its reason in the message about suppressed ones within a minute",
+        arguments: 0..<8)
     func nothingUncounted(seed: UInt64) {
         var traffic = SeededGenerator(seed: seed)
         var limit = AnnouncementRateLimiter(at: RecordLogInstant(milliseconds: 0))

@@ -10,14 +10,14 @@ struct EscalationCounterTests {
 
     private func group(_ number: Int64) -> GroupID { GroupID(rawValue: number) }
 
-    @Test("An issue escalates with the last occurrence that is needed in the period, wherever the period begins")
+    @Test("An issue escalates at the occurrence that completes the number in a period, wherever the period begins")
     func sliding() {
         var counter = EscalationCounter(Self.rate)
         for second in 0..<5 as Range<Int64> {
             let isEarly = counter.count(1, of: group(1), uid: 1000, at: instant(100 + second))
             #expect(!isEarly)
         }
-        // The beginning of a whole period, at 120 s, does not matter.
+        // Periods are not aligned: occurrences before and after 120 s add up.
         for second in 0..<4 as Range<Int64> {
             let isEarly = counter.count(1, of: group(1), uid: 1000, at: instant(125 + second))
             #expect(!isEarly)
@@ -71,7 +71,7 @@ struct EscalationCounterTests {
         #expect(tenth && !again)
     }
 
-    @Test("A group that has not occurred for a period is forgotten, but not before it may be reported again")
+    @Test("A group without occurrences for about a period is forgotten, but not before it may be reported again")
     func forgotten() {
         var counter = EscalationCounter(Self.rate)
         _ = counter.count(10, of: group(1), uid: 1000, at: instant(5))

@@ -54,7 +54,7 @@ struct QueryLimitsTests {
         #expect(throws: excess) { try QueryLimits.check(filter) }
     }
 
-    @Test("A destination without a fate is refused, since it would match everything")
+    @Test("A destination without a fate is refused, since it would have no effect")
     func destinationAlone() throws {
         var filter = IssueFilter()
         filter.destination = "logzio"
@@ -83,7 +83,7 @@ struct QueryLimitsTests {
         #expect(throws: bytes) { try QueryLimits.check(filter) }
     }
 
-    @Test("Words separated by punctuation count too, and a text has at most 64 of them")
+    @Test("A text has at most 64 words if it is also split at punctuation")
     func tokens() throws {
         var filter = IssueFilter()
         filter.text = Array(repeating: "a", count: 64).joined(separator: ".")

@@ -38,7 +38,7 @@ struct RecordMatcherTests {
     }
 
     @Test(
-        "The conditions on a record's content compare whole metadata values; of those for one key, one must match",
+        "Conditions on the content compare whole metadata values; of several conditions on one key, one must match",
         arguments: [
             (["card=Visa"], true), (["card=visa"], false), (["card=Vis"], false), (["card="], false),
             (["amount=12.5"], true), (["retry=false"], true), (["order=4711"], true), (["none=null"], false),

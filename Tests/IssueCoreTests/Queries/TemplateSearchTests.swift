@@ -14,7 +14,7 @@ struct TemplateSearchTests {
     }
 
     @Test(
-        "A search in templates rules out most terms that neither the fixed text nor its ends contain",
+        "A search in templates rules out most terms that are not in fixed text and cannot extend from it into a part",
         arguments: [
             ("order", "Order 17 failed after 30 ms", true), ("timeout", "Order 17 failed after 30 ms", false),
             ("order 9", "Order 17 failed after 30 ms", true), ("order {", "Order /a failed after 30 ms", false),
