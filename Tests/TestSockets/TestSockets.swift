@@ -1,4 +1,5 @@
 import Glibc
+import Synchronization
 package import UnixIO
 
 /// TCP on the loopback interface.
@@ -30,17 +31,22 @@ extension Socket {
         return listener
     }
 
+    /// The number of the next port in a range. Processes begin at different ports.
+    private static let nextPort = Atomic(UInt.random(in: 0..<1 << 20))
+
     /// Listens on a free port that stays free while the listener is closed, so that a server can be stopped and started
     /// again.
     ///
     /// Linux gives the ports from 32768 on to connections and to listeners without a port of their own (ip(7),
-    /// `ip_local_port_range`). Such a port could be taken while its listener is closed.
+    /// `ip_local_port_range`). Such a port could be taken while its listener is closed. Within a process, each call
+    /// returns another port until all ports of the range were used.
     ///
     /// - Parameter range: Ports below 32768. Servers of another kind must use another range.
     package static func listenLoopback(portIn range: Range<UInt16>) throws(Errno) -> FileDescriptor {
         for _ in 0..<100 {
+            let number = nextPort.wrappingAdd(1, ordering: .relaxed).oldValue
             do throws(Errno) {
-                return try listenLoopback(port: .random(in: range))
+                return try listenLoopback(port: range.lowerBound + UInt16(number % UInt(range.count)))
             } catch {
                 guard error == .addressInUse else { throw error }
             }

@@ -316,7 +316,7 @@ package enum CollectorInterface {
           unreachable: ?bool, rules: ?[]RetentionRule
         )
 
-        # Forwards now. Replies when everything that was pending at the time of the call has a fate, or after the
+        # Forwards now. Replies when nothing that was pending at the time of the call is still pending, or after the
         # timeout.
         method Flush(destination: ?string, timeout: ?int) -> (destinations: []Destination)
 
