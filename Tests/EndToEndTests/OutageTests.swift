@@ -63,8 +63,10 @@ struct OutageTests {
             try await eventually("the destination is paused") { try client.destination().state == .paused }
             try daemon.reload()
             try daemon.restart()
-            try await eventually("the destination is paused") {
-                try RawClient(path: daemon.socket).destination().state == .paused
+            // The pause is shown at once, and the next attempt is later when the probe of the start was answered.
+            try await eventually("the destination is paused after a probe") {
+                let destination = try RawClient(path: daemon.socket).destination()
+                return destination.state == .paused && destination.nextAttempt ?? .epoch > .fromNow(.seconds(20))
             }
             try daemon.kill()
             try listener.down()
