@@ -23,10 +23,11 @@ package final class Daemon {
     private var statusRegistry: StatusRegistry?
     /// Whether readiness was reported to the service manager.
     private var isReady = false
-    /// They keep events that were not sent while the store is opened again.
+    /// The notifiers of all runs. Events that were not sent are kept while the store is opened again.
     private let notifiers = Notifiers()
     /// Whether the store was opened since the start.
     private var hasRun = false
+    /// The configured file of the socket, or that of an inherited socket once it was taken.
     private var socketFile: SocketFile
     /// The socket of the unit `issued-metrics.socket`; nil without it.
     private var metricsListener: SharedDescriptor?
