@@ -191,7 +191,7 @@ package enum ExitCode: Int32, Hashable, Sendable {
     case failing = 2
     /// The command line is invalid.
     case usage = 64
-    /// The daemon is not reachable or cannot run, or a program or database that a command needs is not available.
+    /// The daemon is not reachable or cannot run, or a program that a command needs is not available.
     case unavailable = 69
     /// The folder of the database cannot be created or must not be used.
     case cannotCreate = 73

@@ -14,8 +14,9 @@ struct ResolveCommand: StateCommand {
                 + "forwarded ahead of any backlog. With --in, --in-next or --until-newer-version, records of versions "
                 + "without the fix do not reopen the issue. A version counts as later if it was deployed later "
                 + "(issuectl deploy) and does not have a lower number. If no deployment was declared, versions are "
-                + "compared by their numbers; a version that is not a number counts as later if it differs; with --in, "
-                + "it must also have been first reported later.",
+                + "compared by their numbers; a version that is not a number counts as later if it differs, unless its "
+                + "first report was the most recent when the issue was resolved; with --in, it must also have been "
+                + "first reported later.",
             severalNote,
         ],
         examples: [

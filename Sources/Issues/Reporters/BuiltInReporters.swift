@@ -3,8 +3,8 @@ internal import Synchronization
 package import UnixIO
 
 /// A reporter that records the issue as a failure or warning of the running test. Outside tests, it writes an issue
-/// of at least the level `ISSUED_LEVEL` to standard error, and sends each issue to the daemon if the daemon's socket
-/// exists or existed at an earlier report.
+/// of at least the level `ISSUED_LEVEL` to standard error, and sends it to the daemon if the daemon's socket exists or
+/// existed at an earlier report.
 public struct _DefaultReporter: IssueSink {
     init() {}
 
@@ -37,9 +37,9 @@ extension IssueReporter where Self == _DefaultReporter {
     /// A reporter that writes a line to standard error and, if the daemon's socket exists or existed at an earlier
     /// report, sends the issue to the daemon.
     ///
-    /// Of similar lines from one source location, it writes the first ten immediately and then one per second, with the
-    /// number of omitted lines. Issues below the level `ISSUED_LEVEL` are not written. This does not limit what is sent
-    /// to the daemon.
+    /// Issues below the level `ISSUED_LEVEL` are neither written nor sent. Of similar lines from one source location,
+    /// it writes the first ten immediately and then one per second, with the number of omitted lines. All these issues
+    /// are sent to the daemon.
     ///
     /// In tests, it instead fails the test or, if the level is ``IssueLevel/warning`` or lower, records a warning, and
     /// sends nothing to the daemon. An issue that no test library can record is written to standard error. This
