@@ -2,7 +2,7 @@ import Destinations
 import Testing
 
 @Suite struct AddressTests {
-    @Test("Each region has its listener, on port 8071 or 8070")
+    @Test("Each region has its own listener, on port 8071 with TLS and on port 8070 without")
     func regions() {
         #expect(HTTPAddress(.us).url == "https://listener.logz.io:8071/")
         #expect(HTTPAddress(.eu).url == "https://listener-eu.logz.io:8071/")
@@ -25,7 +25,7 @@ import Testing
     }
 
     @Test(
-        "A URL with other or missing parts is rejected",
+        "A URL with missing, invalid or additional parts is rejected",
         arguments: [
             "", "listener.logz.io", "ftp://h", "https://", "https:///", "https://:1", "https://h:", "https://h:0",
             "https://h:65536", "https://h:+1", "https://user:word@h", "https://h?token=x", "https://h/?a",

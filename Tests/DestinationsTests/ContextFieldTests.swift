@@ -25,7 +25,7 @@ struct ContextFieldTests {
         return try parsed(Array(try #require(lines.last)))
     }
 
-    @Test("Logz.io gets them as fields of the line, and they cannot be the name of the metadata object")
+    @Test("Logz.io gets the ids as fields of the line; the metadata object cannot have the names of these fields")
     func logz() throws {
         let value = try value(LogzFormat(Self.settings), Self.full)
         #expect(value["trace_id"]?.asString == Self.trace)
@@ -40,7 +40,7 @@ struct ContextFieldTests {
         }
     }
 
-    @Test("The line for Logz.io has the ids of its own record, also if its series shares other parts")
+    @Test("The line for Logz.io has the ids of its own record, even if other parts are shared by the series")
     func shared() throws {
         final class Memory: LineCache {
             private let kept = Mutex(CachedLine())
@@ -61,7 +61,7 @@ struct ContextFieldTests {
         }
     }
 
-    @Test("Every id has a field at every destination, and none can be the name of the metadata object at Logz.io")
+    @Test("At every destination, each id has a field; at Logz.io, the metadata object cannot have the field's name")
     func everyField() throws {
         var record = Samples.full
         for field in IssueContext.Field.allCases { record.own.record.context[field] = "an-\(field.key)" }
@@ -77,7 +77,7 @@ struct ContextFieldTests {
         }
     }
 
-    @Test("ClickHouse gets them as columns of the shipped table")
+    @Test("ClickHouse gets the ids as columns")
     func clickHouse() throws {
         let value = try value(ClickHouseFormat(Self.settings, [:]), Self.full)
         #expect(value["trace_id"]?.asString == Self.trace)
@@ -87,7 +87,7 @@ struct ContextFieldTests {
         #expect(try self.value(ClickHouseFormat(Self.settings, [:]), Samples.full)["trace_id"] == nil)
     }
 
-    @Test("Elasticsearch gets them under the names of the Elastic Common Schema")
+    @Test("Elasticsearch gets the ids under the names of the Elastic Common Schema")
     func search() throws {
         let value = try value(ElasticsearchFormat(Self.settings, [:]), Self.full)
         #expect(value["trace.id"]?.asString == Self.trace)
@@ -113,7 +113,7 @@ struct ContextFieldTests {
         )
     }
 
-    @Test("An OTLP receiver gets trace and span in their own fields, request and user as attributes")
+    @Test("An OTLP receiver gets the trace and span ids in their own fields, the request and user ids as attributes")
     func otlp() throws {
         let (log, attributes) = try log(Self.full)
         #expect(log["traceId"]?.asString == Self.trace)
@@ -129,7 +129,7 @@ struct ContextFieldTests {
         #expect(try self.log(alone).record["spanId"] == nil)
     }
 
-    @Test("An OTLP receiver recognises an error or a backtrace as an exception")
+    @Test("An OTLP receiver gets an error or a backtrace as the attributes of an exception")
     func exception() throws {
         let attributes = try log(Samples.full).attributes
         #expect(attributes["exception.type"] == ["stringValue": "com.example.shop.DecodingError"])

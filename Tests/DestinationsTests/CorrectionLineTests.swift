@@ -26,7 +26,7 @@ struct CorrectionLineTests {
                 """)
     }
 
-    @Test("ClickHouse gets a row that a table of an earlier schema takes")
+    @Test("ClickHouse gets a row without columns of its own: the details of the correction are in the metadata")
     func clickHouse() throws {
         let format = ClickHouseFormat(http, ["Database": "issued", "Table": "records"])
         #expect(
@@ -46,7 +46,7 @@ struct CorrectionLineTests {
         }
     }
 
-    @Test("OTLP gets a log record of the application with attributes")
+    @Test("An OTLP receiver gets a log record of the application, with the details of the correction as attributes")
     func otlp() throws {
         let format = OTLPFormat(http, [:])
         let line = try JSONValue(json: format.line(of: Samples.rule))

@@ -5,7 +5,7 @@ import IssueCore
 import IssueProtocol
 import Testing
 
-/// A response may repeat the credential or a record of another user, and readers of the log see its summary.
+/// A response may repeat the credential or a record of another user, and the summary of the response is logged.
 @Suite("Text of a response")
 struct ForeignTextTests {
     private static let formats: [any HTTPFormat.Type] = [
@@ -40,7 +40,7 @@ struct ForeignTextTests {
     }
 
     @Test(
-        "No eight consecutive bytes of a credential or a record are in the summary, whatever repeats them",
+        "The summary has no eight consecutive bytes of a credential or record, whatever part of a response has them",
         arguments: [
             "MARKED+TOKEN/1", "13371337133713", "MARKED%2BTOKEN%2F1", "Card 4111 1111 1111 1111 refused",
             "dXNlcjpNQVJLRUQrVE9LRU4vMQ==", "marked_mapper_failure", "MARKED\u{301}\u{1B}[31m\u{202E}TOKEN",
@@ -81,7 +81,7 @@ struct ForeignTextTests {
         }
     }
 
-    @Test("What a kind of destination returns as a number or a known name is shown")
+    @Test("The summary shows the counts, codes and known error names of a response")
     func known() {
         func summary<Format: HTTPFormat>(_ format: Format.Type, _ status: Int, _ body: String) -> String {
             Format.result(
@@ -102,7 +102,7 @@ struct ForeignTextTests {
         #expect(summary(LogzFormat.self, 400, #"{"successfulLines":1}"#) == "400: 1 of 2 lines rejected")
     }
 
-    @Test("A response of ClickHouse with an exception is never a success, whatever its status")
+    @Test("A response of ClickHouse with an exception is not a success, although its status is 200")
     func exceptionWithSuccess() {
         func verdict(_ code: String) -> DeliveryVerdict {
             let response = HTTPResponse(

@@ -34,7 +34,7 @@ struct Golden: CustomTestStringConvertible, Sendable {
         self.init(name: name, line: Golden.payload.line(of: record, types: &types))
     }
 
-    /// In the sources, so that a change is visible without a build and can be written back.
+    /// The file in the source folder, where a test run can update it and `git diff` shows the change.
     var file: URL {
         URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Golden/\(name).json")
     }

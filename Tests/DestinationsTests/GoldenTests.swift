@@ -15,7 +15,7 @@ import Testing
         #expect(!isUpdate, "The golden files were updated: review the difference, then run without UPDATE_GOLDEN")
     }
 
-    @Test("Every golden file belongs to a sample")
+    @Test("Every golden file belongs to a sample, and every sample has a golden file")
     func noOrphans() throws {
         let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Golden")
         let files = try FileManager.default.contentsOfDirectory(atPath: folder.path)

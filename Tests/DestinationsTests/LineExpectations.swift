@@ -8,12 +8,12 @@ func foundationObject(_ line: [UInt8]) throws -> [String: Any] {
     return try #require(object as? [String: Any])
 }
 
-/// Parses a line with our reader, which preserves the order of members.
+/// Parses a line with `JSONValue`, which preserves the order of members.
 func parsed(_ line: [UInt8], sourceLocation: Testing.SourceLocation = #_sourceLocation) throws -> JSONValue {
     try #require(try? JSONValue(json: line), sourceLocation: sourceLocation)
 }
 
-/// Checks a line against all documented limits, including those applied silently.
+/// Checks a line against all documented limits, including those that Logz.io applies after its 200.
 func expectWithinLimits(_ line: [UInt8], sourceLocation: Testing.SourceLocation = #_sourceLocation) {
     #expect(line.count <= 450_000, sourceLocation: sourceLocation)
     #expect(!line.contains { $0 < 0x20 }, sourceLocation: sourceLocation)
@@ -30,7 +30,7 @@ func expectWithinLimits(_ line: [UInt8], sourceLocation: Testing.SourceLocation 
     #expect(!measure.hasTwins, sourceLocation: sourceLocation)
     #expect(!measure.hasBadKey, sourceLocation: sourceLocation)
     #expect(!measure.hasBadNumber, sourceLocation: sourceLocation)
-    #expect(value.json == line, "The line is compact JSON", sourceLocation: sourceLocation)
+    #expect(value.json == line, "The line must be compact JSON", sourceLocation: sourceLocation)
 }
 
 /// The sizes of a line for which there are limits.

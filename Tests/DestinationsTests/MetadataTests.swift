@@ -19,7 +19,7 @@ import Testing
         return try fit(metadata, types: &types)
     }
 
-    @Test("A value whose type differs from the field's first value is sent as text, the others stay")
+    @Test("A value whose type differs from that of the field's first value is sent as text, and the others stay")
     func conflict() throws {
         var types = FieldTypes()
         _ = try fit(["a": 1, "b": "x", "c": true, "d": 0.5, "e": ["f": 1]], types: &types)
@@ -60,7 +60,7 @@ import Testing
         #expect(second.context == ["a": 0.5])
     }
 
-    @Test("A user's new keys beyond 400 are sent as text, and known keys are kept")
+    @Test("A user's new fields beyond 400 are sent as text, and known fields are kept")
     func manyKeys() throws {
         var types = FieldTypes()
         var new = 0
@@ -75,14 +75,14 @@ import Testing
         #expect(types.takeAdded().count == 400)
     }
 
-    @Test("A key with dots means nested objects and cannot contradict them")
+    @Test("A key with dots means nested objects; if it contradicts another key, its value is sent as text")
     func dots() throws {
         let result = try fit(["a": "text", "a.b": 1, "c": ["d": 1], "c.d": "text", "c.e": 2])
         #expect(result.metadata == ["a": "text", "c": ["d": 1], "c.e": 2])
         #expect(result.context == ["a.b": 1, "c.d": "text"])
     }
 
-    @Test("An array of one type stays, a mixed one is sent as text and determines no type")
+    @Test("An array of one type stays; an array of several types is sent as text, and the type of its field stays open")
     func arrays() throws {
         var types = FieldTypes()
         let result = try fit(
@@ -117,7 +117,7 @@ import Testing
         #expect(result.context == ["a": .number(spelling)])
     }
 
-    @Test("The reserved fields are for the users who are accountable, not for each of their ids")
+    @Test("The fields reserved for users who have added few are counted per accountable user, not per user id")
     func subordinateIDs() throws {
         var types = FieldTypes()
         for id in UInt32(0)..<30 {
@@ -134,7 +134,7 @@ import Testing
         #expect(line["linux.metadata"] == ["mine": 1])
     }
 
-    @Test("Metadata that is nested too deeply is cut at the limit")
+    @Test("The part of the metadata that is nested too deeply is sent as text")
     func depth() throws {
         for depth in 1...30 {
             var value: JSONValue = 1
@@ -148,7 +148,7 @@ import Testing
         #expect(dotted.metadata == ["a.b": [:]])
     }
 
-    @Test("A reserved key is renamed and reported, and does not replace another key")
+    @Test("A reserved key is renamed, and does not replace another key")
     func reserved() throws {
         let result = try fit(["domain": 1, "metadata_domain": 2, "inner": ["domain": 3]])
         #expect(

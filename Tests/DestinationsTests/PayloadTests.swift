@@ -93,7 +93,9 @@ import Testing
         #expect(value["repairs"] == nil)
     }
 
-    @Test("A claimed time beyond that is replaced and reported", arguments: [7 * 86_400_000 + 1, -7 * 86_400_000 - 1])
+    @Test(
+        "A claimed time more than seven days from the time of receipt is replaced, and this is reported",
+        arguments: [7 * 86_400_000 + 1, -7 * 86_400_000 - 1])
     func replacedTime(distance: Int64) throws {
         var record = Samples.minimal
         record.own.record.occurredAt = IssueTimestamp(millisecondsSince1970: moment.millisecondsSince1970 + distance)
@@ -102,7 +104,7 @@ import Testing
         #expect(value["repairs"]?.asArray?.first?.asString?.contains("more than 7 days off") == true)
     }
 
-    @Test("The metadata object is named after the platform, unless it is configured")
+    @Test("Unless a name is configured, the metadata object is named after the platform, or linux if that is unusable")
     func metadataKey() throws {
         var types = FieldTypes()
         let named = format(metadataKey: "context").line(of: Samples.full, types: &types)
@@ -119,7 +121,7 @@ import Testing
         }
     }
 
-    @Test("A name with another meaning cannot be that of the metadata object")
+    @Test("The metadata object cannot have an invalid name or the name of another field")
     func unusableMetadataKey() throws {
         for key in ["message", "mobile", "host", "mobile.metadata", "", ".", "a.", ".a", "a b", "truncated_fields"] {
             #expect(!isUsable(metadataKey: key), "\(key)")
@@ -136,7 +138,7 @@ import Testing
         for key in ["context", "linux.metadata", "Ctx_1"] { #expect(isUsable(metadataKey: key), "\(key)") }
     }
 
-    @Test("The same record gives the same bytes, also after its types were stored")
+    @Test("The same record gives the same bytes, even after the types of its fields became known")
     func determinism() {
         for record in [Samples.full, Samples.hostile, Samples.deep, Samples.typeConflicts, Samples.reserved] {
             var types = Samples.knownTypes

@@ -21,7 +21,7 @@ struct ProbeTests {
         HTTPResponse(status: status, headers: headers, body: Array(body.utf8))
     }
 
-    @Test("Logz.io accepts the right token, and stores nothing")
+    @Test("A probe shows whether Logz.io accepts the token, and no line is stored")
     func logz() throws {
         let listener = try FakeLogz(FakeLogzOptions(tokens: ["MARKED-TOKEN"]))
         defer { listener.stop() }
@@ -81,7 +81,7 @@ struct ProbeTests {
         #expect(probe.message.hasPrefix("\(answer.status)"))
     }
 
-    @Test("The difference of the clocks is that of the Date header, beyond the duration of the request")
+    @Test("The clock skew is the time by which the Date header is earlier or later than the request")
     func clock() throws {
         func skew(_ date: String?, took seconds: Int64 = 0) throws -> Int64? {
             let before = try #require(IssueTimestamp("2026-11-21T10:00:00.500Z"))

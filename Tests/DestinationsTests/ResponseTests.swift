@@ -81,7 +81,7 @@ import Testing
         ])
     func noCounters(body: String) {
         guard case .partial(let partial) = meaning(400, body: body).verdict else {
-            Issue.record("A 400 is a partial answer")
+            Issue.record("The verdict is not partial")
             return
         }
         #expect(partial == PartialAnswer(successful: nil))
@@ -95,7 +95,7 @@ import Testing
     }
 
     @Test(
-        "Without a response, the request is retried, and may be a duplicate if it was sent completely",
+        "Without a response, the verdict is ambiguous if the request was sent completely; otherwise the error decides",
         arguments: HTTPTransferError.Code.allCases)
     func faults(code: HTTPTransferError.Code) {
         #expect(meaning(code, sent: true).verdict == .ambiguous(.noAnswer))

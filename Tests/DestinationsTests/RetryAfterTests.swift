@@ -5,7 +5,7 @@ import IssueProtocol
 import Testing
 
 @Suite struct RetryAfterTests {
-    /// Returns the wait for a 503 response with this header at ten past ten.
+    /// Returns the wait for a 503 response with this header; by default, at 10:00:00.123 on 21 November 2026.
     private func wait(_ value: String, at now: IssueTimestamp = moment) -> Duration? {
         let response = HTTPResponse(status: 503, headers: ["Retry-After": value])
         let answer = LogzFormat.result(of: response, lines: 0, from: "h:1", at: now)
@@ -38,7 +38,7 @@ import Testing
         #expect(wait("Fri Nov  6 08:49:37 2026", at: now) == .seconds(7))
     }
 
-    @Test("A two-digit year far ahead is in the past")
+    @Test("A two-digit year that would be more than 50 years ahead is in the past")
     func shortYear() {
         #expect(wait("Sunday, 06-Nov-94 08:49:37 GMT") == .zero)
         #expect(wait("Sunday, 06-Nov-76 08:49:37 GMT") == .seconds(365 * 86_400))

@@ -4,7 +4,7 @@ import IssueProtocol
 /// 2026-11-21T10:00:00.123Z.
 let moment = IssueTimestamp(millisecondsSince1970: 1_795_255_200_123)
 
-/// The records and summaries for the golden files, by file name.
+/// The records, summaries and corrections for the golden files.
 enum Samples {
     static func outbound(
         _ record: IssueRecord, app: String = "shop", unit: String? = nil, repairs: [String] = []
@@ -147,7 +147,7 @@ enum Samples {
         return rule
     }
 
-    /// The fields that existed before the records of `typeConflicts`.
+    /// The types of the fields that existed before the record `typeConflicts`.
     static let knownTypes = FieldTypes([
         "linux": .object, "linux.metadata": .object, "linux.metadata.attempt": .integer,
         "linux.metadata.ratio": .number,

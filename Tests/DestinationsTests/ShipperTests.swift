@@ -78,7 +78,7 @@ import UnixIO
         #expect(logz.accepted.map { Array($0.text.utf8) } == lines)
     }
 
-    @Test("The listener accepts the golden lines, except for the dot in a field name of jww-error-reporting")
+    @Test("The listener finds no problem in a line, except the dot in a field name of jww-error-reporting")
     func noSilentFault() throws {
         let logz = try logz()
         var shipper = try shipper(to: logz)
@@ -86,7 +86,7 @@ import UnixIO
             let answer = shipper.send([golden.line])
             #expect(answer.verdict == .accepted)
         }
-        // The golden lines have types of their own, so only changes between them may be reported.
+        // A field may have different types in different golden lines, so changes of the type are allowed.
         #expect(logz.accepted.allSatisfy { $0.tags.isSubset(of: [.dottedName, .typeChanged]) })
         #expect(logz.accepted.count == Golden.all.count)
 
@@ -181,7 +181,7 @@ import UnixIO
         #expect(logz.stats.duplicates == 3)
     }
 
-    @Test("A time limit for a request overrides the configured timeout")
+    @Test("A time limit for a single request shortens the configured timeout")
     func limited() throws {
         let logz = try logz(FaultStep(.readSilent))
         var shipper = try shipper(to: logz, timeout: .seconds(600))
@@ -215,7 +215,7 @@ import UnixIO
         #expect(second.mayHaveArrivedTwice || second.verdict == .ambiguous(.noAnswer))
     }
 
-    /// Every fault of the listener, with the resulting verdict.
+    /// Faults of the listener, each with the resulting verdict.
     static let faults: [(Fault, DeliveryVerdict)] = [
         (.acceptSilent, .ambiguous(.noAnswer)),
         (.readSilent, .ambiguous(.noAnswer)),
@@ -249,7 +249,7 @@ import UnixIO
         (.status(500, headers: [HTTPField("Retry-After", "junk")], body: ""), .again(.serverError, retryAfter: nil)),
     ]
 
-    @Test("Every fault has its verdict, and none reveals the token", arguments: faults)
+    @Test("A fault of the listener leads to its verdict, and the result does not reveal the token", arguments: faults)
     func fault(fault: Fault, verdict: DeliveryVerdict) throws {
         let logz = try logz(FaultStep(fault, times: .forever))
         var shipper = try shipper(to: logz, timeout: .milliseconds(500))

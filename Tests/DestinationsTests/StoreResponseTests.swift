@@ -5,7 +5,7 @@ import Testing
 
 @testable import Destinations
 
-/// The responses of self-hosted stores, from a real listener.
+/// The responses of self-hosted stores, sent by ``FakeLogz`` over HTTP.
 @Suite("Responses of self-hosted stores")
 struct StoreResponseTests {
     /// Sends two records to a listener that responds with a status and a body. Returns the verdict and the summary.
@@ -63,7 +63,7 @@ struct StoreResponseTests {
     }
 
     @Test(
-        "Elasticsearch: a temporary error of a document means the same as that status of a whole response",
+        "Elasticsearch: a temporary error of a document has the same effect as a whole response with its status",
         arguments: [
             (429, "es_rejected_execution_exception", FailureClass.tooManyRequests),
             (429, "cluster_block_exception", .tooManyRequests), (503, "unavailable_shards_exception", .overloaded),
@@ -105,7 +105,7 @@ struct StoreResponseTests {
     private static let ofClickHouse = [HTTPField("X-ClickHouse-Summary", #"{"written_rows":"2"}"#)]
 
     @Test(
-        "ClickHouse: an exception in the body of a 200 is that exception",
+        "ClickHouse: an exception in the body of a 200 is recognised and determines the verdict",
         arguments: [
             "Code: 241. DB::Exception: Memory limit exceeded. (MEMORY_LIMIT_EXCEEDED)",
             "Code: 241, e.displayText() = DB::Exception: Memory limit exceeded",
@@ -117,7 +117,7 @@ struct StoreResponseTests {
         #expect(answer.summary.text == "200: ClickHouse exception 241")
     }
 
-    @Test("ClickHouse: a 200 without an exception means delivered; from another server, it does not")
+    @Test("ClickHouse: a 200 without an exception means delivered, unless another server sent it")
     func noException() throws {
         #expect(try result(ClickHouseFormat.self, 200, "", Self.ofClickHouse).verdict == .accepted)
         for body in ["", "Code: 241. DB::Exception", "<p>Code: 7"] {
@@ -166,7 +166,7 @@ struct StoreResponseTests {
         #expect(listener.requests.map(\.method) == ["POST", "POST", "CONNECT", "CONNECT"])
     }
 
-    @Test("The response to a plain request through a proxy may be that of the proxy, so it is named")
+    @Test("The response to a plain request through a proxy may be that of the proxy, so the summary names the proxy")
     func proxy() throws {
         for status in [403, 502] {
             #expect(

@@ -30,7 +30,7 @@ struct StrictReceiverTests {
         }
     }
 
-    @Test("OTLP: a number that is no double is sent as text, and keys are unique")
+    @Test("OTLP: a number that some receivers can't read as a double is sent as text, and keys are unique")
     func numbers() throws {
         let attributes = try otlp(Self.hostile)
         #expect(Set(attributes.map(\.key)).count == attributes.count)
@@ -65,7 +65,7 @@ struct StrictReceiverTests {
         }
     }
 
-    @Test("Elasticsearch: the metadata has no duplicate keys, and no number that is no double")
+    @Test("Elasticsearch: the metadata has no duplicate keys, and no number that some receivers can't read")
     func search() throws {
         var types = FieldTypes()
         let line = ElasticsearchFormat(Self.settings, [:]).line(
@@ -92,7 +92,7 @@ struct StrictReceiverTests {
         #expect(text.utf8.elementsEqual(Self.hostile.json))
     }
 
-    @Test("No destination gets a number that is infinite or long", arguments: 0..<12 as Range<UInt64>)
+    @Test("No destination gets a number that is infinite or longer than 64 bytes", arguments: 0..<12 as Range<UInt64>)
     func anything(seed: UInt64) throws {
         var random = SeededGenerator(seed)
         let record = Samples.outbound(metadata: .object(random.members(depth: 6, width: 12)))

@@ -27,7 +27,7 @@ import Testing
         return Samples.outbound(record, app: text, unit: text, repairs: Array(repeating: text, count: 50))
     }
 
-    @Test("A text of 32,700 bytes stays, a longer one is cut to at most 32,000 between characters and reported")
+    @Test("A text of 32,700 bytes stays; a longer one is reported, and cut between characters to at most 32,000 bytes")
     func texts() throws {
         for (unit, count) in [("a", 32_700), ("a", 32_701), ("é", 16_351), ("👩‍👩‍👧‍👦", 2_000), ("e\u{301}", 20_000)] {
             let text = String(repeating: unit, count: count)
@@ -38,7 +38,7 @@ import Testing
                 #expect(value["truncated_fields"] == nil)
             } else {
                 #expect(sent.utf8.count <= 32_000 && sent.utf8.count > 32_000 - unit.utf8.count)
-                #expect(sent.count == sent.utf8.count / unit.utf8.count, "Only whole characters")
+                #expect(sent.count == sent.utf8.count / unit.utf8.count, "Only whole characters must remain")
                 #expect(value["truncated_fields"] == ["message"])
             }
         }
@@ -66,7 +66,7 @@ import Testing
         #expect(kept["truncated_fields"] == ["causes"])
     }
 
-    @Test("A line is within the limits for any oversized record, and keeps what identifies it")
+    @Test("The line of a record whose parts all exceed the limits is within them, and keeps what identifies the record")
     func enormous() throws {
         let bytes = line(Self.enormous)
         expectWithinLimits(bytes)

@@ -24,7 +24,7 @@ struct WebhookTests {
         try JSONValue(json: String(decoding: format.content(of: message).bytes, as: UTF8.self))
     }
 
-    @Test("The generic format has everything, and marks a possible repetition")
+    @Test("The generic format has the id, attempt, counts and issues of the message, and marks a possible repetition")
     func generic() throws {
         let found = try json(.json, message("Order \"1\" failed"))
         #expect(found["version"] == .integer(1))
@@ -55,7 +55,7 @@ struct WebhookTests {
     }
 
     @Test(
-        "Code points that join with the next or the previous one into a character do not hide it from the escapes",
+        "A special character is escaped even if it joins with the code point before or after it into one character",
         arguments: ["\u{0D4E}", "\u{111C2}", "\u{11A84}"])
     func joinedCharacters(prefix: String) throws {
         let hostile = message(
@@ -63,7 +63,7 @@ struct WebhookTests {
         func scalars(_ text: String) -> [Unicode.Scalar] { Array(text.unicodeScalars) }
         let slack = scalars(try json(.slack, hostile)["text"]?.asString ?? "")
         #expect(!slack.contains("<") && !slack.contains(">"))
-        // The asterisks of the title, and none in it.
+        // The only asterisks are the two around the title.
         let title = scalars(try json(.slack, message(prefix + "*\u{301}"))["text"]?.asString ?? "").prefix {
             $0 != "\n"
         }
@@ -154,7 +154,7 @@ struct WebhookTests {
         }
     }
 
-    @Test("A probe connects and sends nothing")
+    @Test("A probe that cannot connect is not accepted, and its message names the server but not the path")
     func probe() throws {
         let probe = Webhook(format: .json, proxy: "", timeout: .seconds(5), version: "1")
             .probe(try #require(WebhookURL("http://127.0.0.1:1/hook/SECRET")))

@@ -1,9 +1,10 @@
 package import UnixIO
 
-/// A listener on the loopback interface that behaves like that of Logz.io, and misbehaves as planned.
+/// A listener on the loopback interface that behaves like the HTTP listener of Logz.io, and simulates the faults of a
+/// plan.
 ///
-/// It is strict where the service is documented, and follows a plan elsewhere. It shares no code with the sender under
-/// test.
+/// It enforces the rules that the service documents. It shares only `IssueProtocol` (JSON and timestamps), `UnixIO` and
+/// zlib with the sender under test.
 package final class FakeLogz: Sendable {
     let control: ListenerControl
     private let controlDoor: ControlledPort
@@ -51,7 +52,7 @@ package final class FakeLogz: Sendable {
 
     // MARK: Faults
 
-    /// Replaces the plan, and reopens a port that an earlier plan has closed.
+    /// Replaces the plan. Applies its port fault if one is due, and otherwise opens the port.
     package func plan(_ steps: [FaultStep]) throws(Errno) {
         try control.plan(steps)
     }

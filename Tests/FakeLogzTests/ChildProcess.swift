@@ -27,7 +27,7 @@ final class ChildProcess {
         if process.isRunning { kill(process.processIdentifier, SIGKILL) }
     }
 
-    /// Returns the first line of its output.
+    /// Returns the first line of the program's output.
     func firstLine() -> String {
         var line: [UInt8] = []
         while let byte = try? output.fileHandleForReading.read(upToCount: 1), let byte = byte.first, byte != 0x0A {
@@ -36,7 +36,7 @@ final class ChildProcess {
         return String(decoding: line, as: UTF8.self)
     }
 
-    /// Waits for its end, and returns its exit code and the rest of its output.
+    /// Waits for the end of the program. Returns its exit code and the rest of its output.
     func end(within time: DispatchTimeInterval = .seconds(120)) throws -> (code: Int32, output: String) {
         guard ended.wait(timeout: .now() + time) == .success else { throw TimeLimitExceeded() }
         let rest = try output.fileHandleForReading.readToEnd() ?? Data()

@@ -36,7 +36,7 @@ struct CommandTests {
         }
     }
 
-    @Test("It prints its ports, serves requests, writes a ledger and follows a plan")
+    @Test("fake-logz prints its ports, serves requests, writes a ledger and follows a plan")
     func serves() throws {
         try withScratchFolder { folder in
             let plan = "[{\"match\":{\"nth\":2},\"fault\":\"413_late\"}]"
@@ -55,7 +55,7 @@ struct CommandTests {
         }
     }
 
-    @Test("It ends with its standard input, unless it is started with --keep-running")
+    @Test("fake-logz ends when its standard input closes, unless it was started with --keep-running")
     func standardInput() throws {
         try Self.run { running in
             try running.child.input.fileHandleForWriting.close()
@@ -70,7 +70,7 @@ struct CommandTests {
         }
     }
 
-    @Test("It responds to POST /quit on the control port before it ends")
+    @Test("fake-logz responds to POST /quit on the control port before it ends")
     func quit() throws {
         try Self.run { running in
             let client = try RawClient(port: running.controlPort)
@@ -80,7 +80,7 @@ struct CommandTests {
         }
     }
 
-    @Test("It keeps no descriptor and no thread of a connection that has ended")
+    @Test("fake-logz keeps no descriptor and no thread of a connection that has ended")
     func leaks() throws {
         func open(_ running: Running, _ what: String) throws -> Int {
             let folder = "/proc/\(running.child.process.processIdentifier)/\(what)"
@@ -95,7 +95,7 @@ struct CommandTests {
                 _ = try client.remainder()
             }
 
-            // The last ones may not have ended yet.
+            // The last connections may not have ended yet.
             let deadline = Date(timeIntervalSinceNow: 10)
             while try open(running, "fd") > descriptors || open(running, "task") > threads, Date() < deadline {}
             #expect(try open(running, "fd") == descriptors)
@@ -104,7 +104,7 @@ struct CommandTests {
     }
 
     @Test(
-        "It prints its help, and rejects unknown options",
+        "fake-logz prints its help, and fails if an option is unknown or invalid or the ledger cannot be opened",
         arguments: [
             ("--help", Int32(0)), ("--unheard", 64), ("--port=x", 64), ("--port", 64), ("--plan={}", 64),
             ("--limit-applies-to=x", 64), ("--ledger=/nowhere/ledger", 69),

@@ -51,7 +51,7 @@ struct ControlTests {
         }
     }
 
-    @Test("Requests are returned without the token, all or those after a number")
+    @Test("GET /requests returns all requests, or those after a number, without the token")
     func requests() throws {
         try listening { fake in
             for id in ["a", "b"] { _ = try fake.answer(to: "{\"event_id\":\"\(id)\"}", target: "/?token=good&type=t") }
@@ -87,7 +87,7 @@ struct ControlTests {
         }
     }
 
-    @Test("No fault affects the control port")
+    @Test("The control port stays open while the other port is closed")
     func unaffected() throws {
         try listening { fake throws in
             #expect(try Self.request(fake, "POST /down").status == 200)
@@ -97,7 +97,7 @@ struct ControlTests {
         }
     }
 
-    @Test("Expected lines are compared with accepted ones")
+    @Test("POST /expect gets 200 if just the expected ids were accepted, even twice; if not, 409 and the differences")
     func expect() throws {
         try listening { fake in
             _ = try fake.answer(to: "{\"event_id\":\"a\"}\n{\"event_id\":\"a\"}\n{\"event_id\":\"c\"}")

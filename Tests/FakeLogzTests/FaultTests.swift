@@ -73,7 +73,7 @@ struct FaultTests {
         }
     }
 
-    @Test("status: any response after reading the request, and no line is accepted")
+    @Test("status: the given response is sent after the request was read, and no line is accepted")
     func status() throws {
         let fault = Fault.status(503, headers: [HTTPField("Retry-After", "7")], body: "later")
         try listening(FaultStep(fault)) { fake in
@@ -176,7 +176,7 @@ struct FaultTests {
         }
     }
 
-    @Test("reset_on: the connection is reset if the request contains the text, and nothing of it is accepted")
+    @Test("reset_on: the connection is reset if the request contains the text, and none of its lines are accepted")
     func resetOn() throws {
         try listening(FaultStep(.resetOn("bad"), times: .forever)) { fake in
             let client = try RawClient(port: fake.port)
@@ -228,7 +228,7 @@ struct FaultTests {
         }
     }
 
-    @Test("keepalive_close: the connection ends after the response, or during the next request")
+    @Test("keepalive_close: the connection ends after the response, or when the next request begins")
     func keepAliveClose() throws {
         for crossing in [false, true] {
             try listening(FaultStep(.keepAliveClose(crossing: crossing))) { fake in

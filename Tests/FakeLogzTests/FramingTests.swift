@@ -4,9 +4,9 @@ import Testing
 
 @Suite("Framing of requests and encoding of bodies")
 struct FramingTests {
-    /// `{"event_id":"gz"}` and a line feed.
+    /// The gzip stream of `{"event_id":"gz"}` and a line feed, in Base64.
     private static let line = "H4sIAAAAAAACA6tWSi1LzSuJz0xRslJKr1Kq5QIAzCOgQRIAAAA="
-    /// A hundredth of the limit, a single repeated letter.
+    /// The gzip stream of a single letter, repeated until its size is a hundredth of the limit of 10 MB, in Base64.
     private static let hundredth =
         "H4sIAAAAAAACA+3BMQEAAADCoNqLbwsvoAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
         + "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA4Gk8csCHmpkB"
@@ -59,7 +59,7 @@ struct FramingTests {
         }
     }
 
-    @Test("A client that sends Expect: 100-continue gets it, and then the response")
+    @Test("A client that sends Expect: 100-continue gets 100 Continue, and then the response")
     func expectContinue() throws {
         try listening { fake in
             let client = try RawClient(port: fake.port)
@@ -72,7 +72,7 @@ struct FramingTests {
         }
     }
 
-    @Test("A compressed body is decompressed, also in several streams")
+    @Test("A compressed body is decompressed, even if it consists of several streams")
     func gzip() throws {
         try listening { fake in
             let client = try RawClient(port: fake.port)
@@ -113,13 +113,13 @@ struct FramingTests {
             try client.post(
                 Array((0..<101).map { _ in member }.joined()), headers: ["Content-Encoding: gzip"])
 
-            // If only the compressed size is limited, it is a single line that is far too long.
+            // If only the compressed size is limited, the body is a single line that is far too long.
             #expect(try client.answer().status == status)
         }
     }
 
     @Test(
-        "A request that is not HTTP gets 400, and the connection is closed",
+        "A request that is not valid HTTP gets 400, and the connection is closed",
         arguments: [
             "nonsense\r\n\r\n", "POST / HTTP/3\r\n\r\n", "POST / HTTP/1.1\r\nno colon\r\n\r\n",
             "POST / HTTP/1.1\r\nContent-Length: -1\r\n\r\n",

@@ -15,7 +15,7 @@ struct NormalBehaviourTests {
         }
     }
 
-    @Test("A final line feed does not begin another line, and a carriage return is not part of a line")
+    @Test("A final line feed does not begin another line, and a carriage return at the end of a line is not part of it")
     func lineEnds() throws {
         try listening { fake in
             let answer = try fake.answer(to: "{\"event_id\":\"a\"}\r\n{\"event_id\":\"b\"}\r\n")
@@ -116,7 +116,7 @@ struct NormalBehaviourTests {
         }
     }
 
-    @Test("Another path gets 404, and another method gets 405 with the allowed one")
+    @Test("A path other than / gets 404, and a method other than POST gets 405 with the allowed method")
     func elsewhere() throws {
         try listening { fake in
             #expect(try fake.answer(to: "{}", target: "/bulk?token=good").status == 404)

@@ -36,7 +36,7 @@ struct PlanTests {
         ("{\"keepalive_close\":{\"crossing\":false}}", .keepAliveClose(crossing: false)),
     ]
 
-    @Test("Every fault can be written in JSON", arguments: everyFault)
+    @Test("A fault is written in JSON as its name, with its parameters if it has any", arguments: everyFault)
     func faults(json: String, fault: Fault) throws {
         #expect(try FaultStep.steps(json: Array("[{\"fault\":\(json)}]".utf8)) == [FaultStep(fault)])
         #expect(json.contains(fault.name))
@@ -57,7 +57,7 @@ struct PlanTests {
     }
 
     @Test(
-        "An invalid plan is rejected with a message",
+        "An invalid plan is rejected",
         arguments: [
             "", "{}", "[1]", "[{}]", "[{\"fault\":\"unheard\"}]", "[{\"fault\":\"slow_answer\"}]",
             "[{\"fault\":{\"slow_answer\":{\"ms\":\"5\"}}}]", "[{\"fault\":\"garbage\",\"often\":1}]",
@@ -70,7 +70,7 @@ struct PlanTests {
         #expect(throws: FaultPlanError.self) { try FaultStep.steps(json: Array(json.utf8)) }
     }
 
-    @Test("The first step that matches and is not used up applies, and then requests succeed")
+    @Test("The first step that matches and is not used up applies; without such a step, the request succeeds")
     func order() throws {
         try listening { fake in
             try fake.plan(

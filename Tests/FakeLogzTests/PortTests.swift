@@ -30,7 +30,7 @@ struct PortTests {
         }
     }
 
-    @Test("A plan closes the port before the preceding response is sent, and reopens it in time")
+    @Test("A plan closes the port before the preceding request gets its response, and reopens it after a given time")
     func plannedDown() throws {
         try listening { fake in
             try fake.plan(FaultStep(.status(503)), FaultStep(.down(for: nil)))
@@ -58,7 +58,7 @@ struct PortTests {
         }
     }
 
-    @Test("The 65th connection is closed")
+    @Test("The 65th simultaneous connection is closed")
     func manyConnections() throws {
         try listening { fake in
             let clients = try (0..<64).map { _ in try RawClient(port: fake.port) }

@@ -1,7 +1,7 @@
 import FakeLogz
 import Testing
 
-@Suite("Tags for lines that the service would accept and damage")
+@Suite("Tags for lines in which the service would find a problem after its 200")
 struct SilentCheckTests {
     private static func nested(_ depth: Int) -> String {
         String(repeating: "{\"a\":", count: depth) + "1" + String(repeating: "}", count: depth)
@@ -31,7 +31,7 @@ struct SilentCheckTests {
         ("{\"@timestamp\":\"yesterday\"}", [.timestampUnparsable]),
     ]
 
-    @Test("Each rule has its limit, and its tag beyond it", arguments: cases)
+    @Test("A line that breaks a rule has the tag of that rule; a line that breaks none has no tag", arguments: cases)
     func rules(line: String, tags: Set<LineTag>) throws {
         try listening { fake throws in
             #expect(try fake.answer(to: line).status == 200)
@@ -39,7 +39,7 @@ struct SilentCheckTests {
         }
     }
 
-    @Test("A field whose type changes is tagged each time it differs from its first type")
+    @Test("A line is tagged if one of its fields had another type in the first line that contained the field")
     func typeChanges() throws {
         try listening { fake in
             _ = try fake.answer(to: "{\"a\":1}\n{\"a\":\"1\"}\n{\"a\":2.5}\n{\"a\":null}\n{\"a\":[true]}")
@@ -57,7 +57,7 @@ struct SilentCheckTests {
         }
     }
 
-    @Test("A tag makes a line unexpected only in strict mode")
+    @Test("A line with a tag makes an expectation fail only in strict mode")
     func strict() throws {
         for isStrict in [false, true] {
             var options = FakeLogzOptions(tokens: ["good"])

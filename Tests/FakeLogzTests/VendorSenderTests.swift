@@ -7,7 +7,7 @@ private let python = ProcessInfo.processInfo.environment["ISSUED_TEST_PYTHON"]
 
 /// Checks with the vendor's own sender from PyPI that the listener behaves like the service.
 ///
-/// It cannot show that the listener equals the service; this would require an account.
+/// These tests cannot show that the listener equals the service; this would require an account.
 @Suite(
     "The vendor's Python sender delivers, fails and gives up as with the service",
     .enabled(if: python != nil, "ISSUED_TEST_PYTHON names no Python with logzio-python-handler"))
@@ -31,7 +31,7 @@ struct VendorSenderTests {
             sender.append({"event_id": "id-%d" % number, "message": "x" * size})
         sender.flush()
         print("flushed", flush=True)
-        # Its thread would go on for an hour.
+        # The sender's thread would go on for an hour.
         _exit(0)
         """
     }
@@ -69,7 +69,7 @@ struct VendorSenderTests {
         #expect(outcome.putAside == 0)
     }
 
-    @Test("On 401 it considers the token invalid and drops the batch")
+    @Test("On 401, the sender considers the token invalid and drops the batch")
     func unauthorised() throws {
         let outcome = try Self.send(to: [], token: "bad")
         #expect(outcome.requests == 1)
@@ -77,7 +77,7 @@ struct VendorSenderTests {
         #expect(outcome.putAside == 0)
     }
 
-    @Test("On 400 for one line of three that is too large, it considers the others delivered")
+    @Test("On 400 because one of three lines is too large, the sender considers the other two delivered")
     func partial() throws {
         let outcome = try Self.send(to: [], sizes: [10, 600_000, 10])
         #expect(outcome.requests == 1)
@@ -85,7 +85,7 @@ struct VendorSenderTests {
         #expect(outcome.putAside == 0)
     }
 
-    @Test("On 500 it retries, and stores what it could not deliver")
+    @Test("On 500, the sender retries, and stores the lines that it could not deliver")
     func serverError() throws {
         let outcome = try Self.send(to: [FaultStep(.status(500), times: .forever)])
         #expect(outcome.requests == 2)
@@ -93,7 +93,7 @@ struct VendorSenderTests {
         #expect(outcome.putAside == 3)
     }
 
-    @Test("If responses are lost, it sends accepted lines again, and six lines are accepted for three")
+    @Test("If responses are lost, the sender sends the accepted lines again, so that each is accepted twice")
     func lostAnswers() throws {
         let outcome = try Self.send(to: [FaultStep(.resetBeforeAnswer, times: .forever)])
         #expect(outcome.requests == 2)

@@ -105,7 +105,7 @@ import Testing
             cancellation.cancel()
             connection.readToEnd()
         }
-        // A dedicated thread, so that a busy thread pool cannot serialize the two.
+        // A dedicated thread, so that a busy thread pool cannot run the two transfers one after the other.
         let firstHasEnded = DispatchSemaphore(value: 0)
         let firstCode = Mutex<HTTPTransferError.Code?>(nil)
         Thread.detachNewThread {

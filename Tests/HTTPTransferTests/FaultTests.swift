@@ -4,7 +4,7 @@ import HTTPTransfer
 import Testing
 
 @Suite struct FaultTests {
-    @Test("A port without a listener is refused")
+    @Test("A connection to a port without a listener is refused")
     func refused() throws {
         let listener = try ScriptedListener { _ in }
         listener.stopListening()
@@ -23,7 +23,7 @@ import Testing
         #expect(error?.bodyFullySent == false)
     }
 
-    @Test("A peer that reads the request but does not respond is a timeout")
+    @Test("A peer that reads the request but does not respond causes a timeout")
     func silent() throws {
         let listener = try ScriptedListener { connection in
             connection.readRequest()
@@ -36,7 +36,7 @@ import Testing
         #expect(error?.bodyFullySent == true)
     }
 
-    @Test("A peer that does not read is a timeout")
+    @Test("A peer that does not read causes a timeout")
     func unread() throws {
         let isOver = DispatchSemaphore(value: 0)
         defer { isOver.signal() }
@@ -51,7 +51,7 @@ import Testing
         #expect(error?.bodyFullySent == false)
     }
 
-    @Test("A peer that responds byte by byte does not exceed the total timeout")
+    @Test("A response that arrives byte by byte does not extend the total timeout")
     func dripping() throws {
         let listener = try ScriptedListener { connection in
             connection.readRequest()
@@ -87,7 +87,7 @@ import Testing
         #expect(error?.bodyFullySent == true)
     }
 
-    @Test("A truncated success is not a success")
+    @Test("A truncated response with a success status is a lost connection")
     func truncatedAnswer() throws {
         let listener = try ScriptedListener { connection in
             connection.readRequest()
@@ -143,7 +143,7 @@ import Testing
     }
 
     @Test(
-        "An invalid URL is not a network failure",
+        "An invalid URL is an invalid request, not a network failure",
         arguments: [
             "", "127.0.0.1/?token=\(markedToken)", "ftp://127.0.0.1/?token=\(markedToken)",
             "http://a b/?token=\(markedToken)", "http://127.0.0.1/\0?token=\(markedToken)",
@@ -156,7 +156,7 @@ import Testing
     }
 
     @Test(
-        "A header that contains a line break is rejected",
+        "A header is rejected if its name is invalid, or if it contains a line break or a zero byte",
         arguments: [("X", "a\r\nY: b"), ("X\r\nY", "a"), ("", "a"), ("X Y", "a"), ("X:", "a"), ("X", "a\0b")])
     func unusableHeader(name: String, value: String) {
         var request = HTTPRequest.post(to: 1)
@@ -176,7 +176,7 @@ import Testing
         #expect(request.description == "POST 127.0.0.1:8071, 2 bytes")
     }
 
-    @Test("The client can be used again after any failure")
+    @Test("The client can be used again after a lost connection")
     func recovery() throws {
         let listener = try ScriptedListener { connection in
             while connection.readRequest() != nil { connection.answer("200 OK") }

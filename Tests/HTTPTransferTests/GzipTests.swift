@@ -14,7 +14,7 @@ import Testing
         }
     }
 
-    /// Returns the compressed bytes, which are passed to the compressor in parts of `size` bytes.
+    /// Passes the bytes to the compressor in parts of `size` bytes, and returns the compressed body.
     private func packed(_ bytes: [UInt8], in size: Int, level: Int) throws -> [UInt8] {
         var compressor = try GzipCompressor(level: level)
         var packed: [UInt8] = []
@@ -26,7 +26,7 @@ import Testing
     }
 
     @Test(
-        "A body is compressed as a single stream, whatever the size of its parts and the level",
+        "A compressed body is decompressed to the same bytes, whatever the size of its parts and the level",
         arguments: [0, 1, 2, 1000, 65_535, 65_536, 65_537, 3_000_000])
     func roundTrip(count: Int) throws {
         let bytes = Self.sample(count)
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test("Repetitive bytes become much smaller")
+    @Test("A million equal bytes are compressed to less than 2,000 bytes")
     func smaller() throws {
         #expect(try packed([UInt8](repeating: 7, count: 1_000_000), in: 1 << 20, level: 6).count < 2000)
     }

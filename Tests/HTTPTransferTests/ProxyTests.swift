@@ -18,7 +18,7 @@ import Testing
         #expect(proxy.requests.first?.head.hasPrefix("POST http://peer.invalid/?token=") == true)
     }
 
-    @Test("The proxy that may have sent an error is known, unless the request was encrypted or the proxy is SOCKS")
+    @Test("An error response names the proxy that may have sent it, unless that is SOCKS or the request was encrypted")
     func responder() throws {
         let proxy = try ScriptedListener { connection in
             connection.readRequest()
@@ -40,7 +40,7 @@ import Testing
     }
 
     @Test(
-        "A proxy that refuses the tunnel is a proxy failure, or requires a password, and does not see the query",
+        "A refused tunnel is a proxy failure or, after a 407, an authentication failure; the proxy sees no query",
         arguments: [
             ("407 Proxy Authentication Required", HTTPTransferError.Code.proxyAuthentication),
             ("403 Forbidden", .proxy),
@@ -68,7 +68,7 @@ import Testing
         #expect(fault(of: request)?.code == .proxy)
     }
 
-    @Test("An unreachable proxy is named without its password, instead of the peer")
+    @Test("The error for an unreachable proxy names the proxy, without its password, and the peer")
     func refusing() {
         var request = HTTPRequest.post(to: 80, host: "peer.invalid")
         request.proxy = "http://user:\(markedToken)@127.0.0.1:1"

@@ -179,12 +179,12 @@ import Testing
         #expect(response.body.count == 10)
     }
 
-    @Test("If a reused connection breaks without a response, the request is repeated and marked")
+    @Test("If a reused connection breaks without a response, the request is repeated and marked as possibly duplicate")
     func repeatedRequest() throws {
         let listener = try ScriptedListener { connection in
             connection.readRequest()
             connection.answer("200 OK")
-            // The first connection accepts a second request and closes.
+            // The first connection is reset after its second request.
             if connection.readRequest() != nil { connection.resetAtEnd() }
         }
         var client = HTTPClient()

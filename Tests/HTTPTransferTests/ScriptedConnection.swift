@@ -78,7 +78,7 @@ final class ScriptedConnection {
         write(lines.joined(separator: "\r\n"))
     }
 
-    /// Returns `false` if the client has gone.
+    /// Sends a text. Returns `false` if the client has gone.
     @discardableResult
     func write(_ text: String) -> Bool {
         var bytes = Array(text.utf8)[...]

@@ -45,14 +45,14 @@ final class TLSPeer {
 
     deinit {
         if server.isRunning {
-            // It inherits the signal mask of a thread that runs tests.
+            // The server may block other signals, because it inherits the signal mask of a thread that runs tests.
             kill(server.processIdentifier, SIGKILL)
             server.waitUntilExit()
         }
         try? FileManager.default.removeItem(at: directory)
     }
 
-    /// The server prints its port once it listens.
+    /// Returns the port that the server prints once it listens.
     private static func port(from output: FileHandle) throws -> UInt16 {
         var text = ""
         while let chunk = try output.read(upToCount: 1), !chunk.isEmpty {

@@ -5,7 +5,7 @@ import Testing
 struct TLSTests {
     private static func request(to port: UInt16, caFile: String?) -> HTTPRequest {
         var request = HTTPRequest.post(to: port, scheme: "https")
-        // The server of `openssl` supports no other response.
+        // The server of `openssl` responds only to GET.
         request.method = .get
         request.body = []
         request.url = "https://127.0.0.1:\(port)/?token=\(markedToken)"
@@ -29,7 +29,7 @@ struct TLSTests {
         #expect(error?.message.contains("unknown authority") == true)
     }
 
-    @Test("The given authority replaces all others")
+    @Test("A certificate of another authority than the given one is not trusted")
     func otherAuthority() throws {
         let peer = try TLSPeer(name: "IP:127.0.0.1")
         let other = try TLSPeer(name: "IP:127.0.0.1")
@@ -78,7 +78,7 @@ struct TLSTests {
         #expect(error?.bodyFullySent == false)
     }
 
-    @Test("A handshake without a response is a failed connection")
+    @Test("A handshake without a response ends with a connection timeout")
     func stalledHandshake() throws {
         let listener = try ScriptedListener { $0.readToEnd() }
         var request = Self.request(to: listener.port, caFile: nil)

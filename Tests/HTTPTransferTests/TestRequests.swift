@@ -18,7 +18,7 @@ extension HTTPRequest {
         return request
     }
 
-    /// More than the buffers of two sockets hold.
+    /// A request whose body is larger than the buffers of both sockets.
     static func largePost(to port: UInt16) -> HTTPRequest {
         var request = post(to: port)
         request.body = [UInt8](repeating: UInt8(ascii: "x"), count: 32 << 20)

@@ -26,7 +26,7 @@ import UnixIO
         watchdog.end(sockets)
     }
 
-    @Test("A transfer that has ended keeps its connections, while an overdue one loses them")
+    @Test("A transfer that has ended keeps its connections, while an overdue transfer loses its own")
     func ended() throws {
         let kept = try SocketPair()
         let other = try SocketPair(nonBlocking: false)

@@ -94,7 +94,7 @@ struct BatchTableTests {
         }
     }
 
-    @Test("A table without lent rows is an error, not an empty table")
+    @Test("Reading the table while no rows are lent to it is an error")
     func nothingLent() throws {
         try TemporaryDatabase.with { database in
             let (connection, table) = try Self.open(database)

@@ -47,7 +47,7 @@ struct DatabaseConnectionTests {
             let connection = try database.writer()
             let handle = connection.interruptHandle
             let isOver = Flag()
-            // An interrupt before the query has begun has no effect, so it is repeated.
+            // An interrupt before the query has begun has no effect, so the interrupt is repeated.
             let thread = Thread {
                 while !isOver.isSet {
                     handle.interrupt()
@@ -213,7 +213,7 @@ struct DatabaseConnectionTests {
         }
     }
 
-    @Test("The schema of a file runs no functions, and a misspelt column is an error")
+    @Test("A misspelt column in double quotes is an error, and the schema table cannot be written")
     func defences() throws {
         try TemporaryDatabase.with { database in
             let connection = try database.writer()

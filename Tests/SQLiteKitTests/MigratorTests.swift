@@ -46,7 +46,7 @@ struct MigratorTests {
         }
     }
 
-    @Test("A file of an obsolete version is rejected and left unchanged, and a new one skips these versions")
+    @Test("A file of an obsolete version is rejected and left unchanged, and a new file skips these versions")
     func obsolete() throws {
         let migrator = Migrator(applicationID: Self.applicationID, obsoleteVersion: 2, migrations: [Self.steps[0]])
         #expect(migrator.newestVersion == 3)

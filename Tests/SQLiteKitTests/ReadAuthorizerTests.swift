@@ -27,7 +27,7 @@ struct ReadAuthorizerTests {
         }
     }
 
-    @Test("Several statements are run one after another, without empty ones and comments")
+    @Test("Several statements are run one after another; empty statements and comments are skipped")
     func several() throws {
         try withRestricted { connection throws in
             #expect(
@@ -63,7 +63,7 @@ struct ReadAuthorizerTests {
     }
 
     @Test(
-        "A statement that writes, attaches a file, begins a transaction or sets something is refused",
+        "A statement that writes, attaches a file, begins a transaction or changes a setting is refused",
         arguments: [
             "INSERT INTO t VALUES (3)", "UPDATE t SET a = 0", "DELETE FROM t", "REPLACE INTO t VALUES (1)",
             "DROP TABLE t", "DROP VIEW v", "CREATE TABLE u(a)", "CREATE TEMP TABLE u(a)", "CREATE INDEX i ON t(a)",
@@ -86,7 +86,7 @@ struct ReadAuthorizerTests {
         }
     }
 
-    @Test("An error leaves the rest of the text in place")
+    @Test("If a statement is invalid, the whole text is left in place")
     func errors() throws {
         try withRestricted { connection throws in
             var text = ArraySlice("SELECT missing FROM t; SELECT 1".utf8)

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("RowTable")
 struct RowTableTests {
-    /// Rows with some even ids, a few per window, whose text is the id.
+    /// Rows with all even ids up to `last`, at most three in each window. The text of a row is its id.
     private final class EvenRows: RowSource {
         var asked: [ClosedRange<Int64>] = []
         var failure: SQLiteError?
@@ -93,7 +93,7 @@ struct RowTableTests {
         }
     }
 
-    @Test("A view of the database can read the table although its schema is not trusted")
+    @Test("A view can read the table, although the schema of the database is not trusted")
     func views() throws {
         try TemporaryDatabase.with { database in
             let (connection, _) = try Self.open(database)
@@ -102,7 +102,7 @@ struct RowTableTests {
         }
     }
 
-    @Test("A real table of the same name hides the table")
+    @Test("A real table of the same name hides the virtual table")
     func hiding() throws {
         try TemporaryDatabase.with { database in
             let (connection, _) = try Self.open(database)
@@ -111,7 +111,7 @@ struct RowTableTests {
         }
     }
 
-    @Test("An error of the rows is the error of the query")
+    @Test("An error of the row source is the error of the query")
     func failure() throws {
         try TemporaryDatabase.with { database in
             let (connection, source) = try Self.open(database)

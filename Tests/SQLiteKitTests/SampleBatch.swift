@@ -1,6 +1,6 @@
 import SQLiteKit
 
-/// Rows of all kinds, derived from their number.
+/// Rows with values of all kinds, derived from the index of the row.
 struct SampleBatch {
     struct Row {
         var number: Int64?

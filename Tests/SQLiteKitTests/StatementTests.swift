@@ -139,7 +139,7 @@ struct StatementTests {
         }
     }
 
-    @Test("A cached statement can be used within its own scope")
+    @Test("A cached query can be run again while its rows are being read")
     func nestedCachedStatements() throws {
         try TemporaryDatabase.with { database in
             let connection = try database.writer()

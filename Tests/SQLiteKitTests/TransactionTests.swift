@@ -100,7 +100,7 @@ struct TransactionTests {
         }
     }
 
-    @Test("A transaction is rolled back while a query is still running")
+    @Test("A transaction that fails is rolled back even if a query is still running")
     func rollbackWithOpenQuery() throws {
         try TemporaryDatabase.with { database in
             let connection = try database.writer()

@@ -1,4 +1,4 @@
-// Answers as Logz.io does, for scripts/run and for tests of whole processes.
+// A program that responds like Logz.io, for scripts/run and for tests of whole processes.
 
 import FakeLogz
 

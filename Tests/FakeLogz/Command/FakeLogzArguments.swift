@@ -14,10 +14,11 @@ struct FakeLogzArguments: Hashable, Sendable {
           --plan JSON                simulate faults: [{"match": {"nth", "token", "minBytes", "path"},
                                      "times": N or "forever", "fault": "read_silent" or
                                      {"status": {"code": 503, "headers": {"Retry-After": "2"}}}}, …]
-          --limit-applies-to WHAT    size of a compressed body that is limited to 10 MB:
+          --limit-applies-to WHAT    which size of a compressed body is limited to 10 MB:
                                      wire, inflated or both (default: both)
-          --allow-empty-lines        do not respond with 400 only because of blank lines
-          --strict                   count lines that the service would reject silently as unexpected
+          --allow-empty-lines        respond with 200 if blank lines are the only errors
+          --strict                   respond to /expect with 409 if a line has a tag: a problem that the
+                                     service would find only after its 200
           --keep-running             keep running without standard input, and beyond 10 minutes
           --help                     print this help
 

@@ -1,6 +1,6 @@
 import UnixIO
 
-/// The listener as a program, for scripts and for tests of other processes.
+/// The listener ``FakeLogz`` as a program, for scripts and for tests of other processes.
 package struct FakeLogzCommand: Sendable {
     /// The exit codes of the program.
     package enum ExitCode: Int32, Sendable {
@@ -20,12 +20,12 @@ package struct FakeLogzCommand: Sendable {
         self.arguments = arguments
     }
 
-    /// Runs and ends the process.
+    /// Runs the program, then ends the process with the exit code.
     package func main() -> Never {
         CurrentProcess.exit(run())
     }
 
-    /// Runs until the end and returns the exit code.
+    /// Runs until a signal, `POST /quit`, the end of the input or the time limit. Returns the exit code.
     package func run() -> Int32 {
         let parsed: FakeLogzArguments
         do throws(FakeLogzUsageError) {
@@ -47,7 +47,7 @@ package struct FakeLogzCommand: Sendable {
     }
 
     private func serve(_ parsed: FakeLogzArguments) throws(Errno) -> ExitCode {
-        // Must precede the first thread, which the signal would end otherwise.
+        // Must precede the first thread: in a thread that does not block the signals, they would end the process.
         let signals = try SignalReceiver([.terminate, .interrupt])
         let listener = try FakeLogz(parsed.options)
         defer { listener.stop() }

@@ -5,7 +5,7 @@ struct ListenerControl: Sendable {
     let core: ListenerCore
     let controlledPort: ControlledPort
 
-    /// Replaces the plan, and reopens a port that an earlier plan has closed.
+    /// Replaces the plan. Applies its port fault if one is due, and otherwise opens the port.
     func plan(_ steps: [FaultStep]) throws(Errno) {
         core.state.withLock { $0.plan = FaultPlan(steps) }
         if applyPortFaults() {
@@ -15,7 +15,8 @@ struct ListenerControl: Sendable {
         }
     }
 
-    /// Applies the port faults of the plan that are due. Returns `true` if connections must end.
+    /// Applies the first port fault of the plan that is due. Returns `true` if there was one: the caller must then end
+    /// the connections.
     func applyPortFaults() -> Bool {
         guard let change = core.state.withLock({ $0.plan.portFault() }) else { return false }
         try? controlledPort.make(change)
@@ -52,7 +53,7 @@ struct ListenerControl: Sendable {
         Expectation(expected: ids, accepted: core.state.withLock { $0.accepted }, isStrict: core.isStrict)
     }
 
-    /// Waits until the counts are reached. Returns `false` at the deadline.
+    /// Waits until both counts are reached. Returns `false` at the deadline, or when the listener ends.
     func wait(accepted: Int, requests: Int, deadline: KernelInstant?) -> Bool {
         core.state.wait(deadline: deadline) { state in
             if state.accepted.count >= accepted && state.requests.count >= requests { return true }

@@ -14,7 +14,7 @@ package enum Fault: Hashable, Sendable {
     case slowRead(bytesPerSecond: Int)
     /// The response is sent byte by byte, with a pause after each.
     case drip(Duration)
-    /// Any response after reading the request. No lines are accepted.
+    /// The given response, after the request was read. No lines are accepted.
     case status(Int, headers: [HTTPField], body: String)
     /// All tokens become invalid after a number of requests.
     case authFlip(after: Int)
@@ -31,17 +31,17 @@ package enum Fault: Hashable, Sendable {
     /// The lines are accepted, and the connection is reset instead of a response.
     case resetBeforeAnswer
     /// The connection is reset instead of a response to a request that contains this text, as by a firewall that
-    /// examines requests. Others are not affected.
+    /// examines requests. Other requests are not affected.
     case resetOn(String)
     case truncatedAnswer
     /// A response that is not HTTP.
     case garbage
     /// A 200 with a body of this size, or with an endless one if nil.
     case hugeAnswer(bytes: Int?)
-    /// The usual response, after which the idle connection ends: immediately, or during the next request.
+    /// The usual response, after which the idle connection ends: immediately, or when the next request begins.
     case keepAliveClose(crossing: Bool)
 
-    /// Any status without headers and body.
+    /// Returns the fault that responds with a status, without headers and body.
     package static func status(_ code: Int) -> Fault {
         .status(code, headers: [], body: "")
     }
@@ -91,7 +91,7 @@ package enum Fault: Hashable, Sendable {
         }
     }
 
-    /// Returns `true` if the fault affects the request with this number, by its own parameters.
+    /// Returns `false` if a parameter of the fault excludes the request with this number.
     func hasBegun(_ nth: Int) -> Bool {
         guard case .authFlip(let after) = self else { return true }
         return nth > after

@@ -35,8 +35,8 @@ struct FaultPlan: Hashable, Sendable {
 
     /// Returns the change of the port before the next request; nil for none.
     ///
-    /// It comes from a step whose number has been reached, or from one without a number after all previous steps were
-    /// used up.
+    /// The change comes from a step whose `nth` is the number of the next request, or from a step without `nth` if all
+    /// previous steps are used up.
     mutating func portFault() -> PortChange? {
         let next = seen + 1
         let first = steps.indices.first { index in

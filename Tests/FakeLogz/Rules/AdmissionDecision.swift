@@ -6,7 +6,7 @@ struct AdmissionDecision: Sendable {
     struct Line: Sendable {
         let text: String
         let fields: JSONValue
-        /// Nested so deeply that it was not examined.
+        /// Whether the line is nested so deeply that its fields were not examined.
         let isBeyondReading: Bool
     }
 

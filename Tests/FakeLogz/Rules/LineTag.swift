@@ -6,7 +6,7 @@ package enum LineTag: String, Hashable, Sendable, CaseIterable {
     case fieldNameTooLong = "MAX_FIELD_KEY_SIZE"
     case tooDeep = "MAX_JSON_DEPTH"
     case tooManyFields = "MAX_FIELDS_NUMBER"
-    /// A dot in a name, regardless of how production handles it.
+    /// A dot in a name, regardless of how the real service handles it.
     case dottedName = "ARRAY_INDEX_OUT_OF_BOUNDS_EXCEPTION"
     /// The field had another type in the first line that contained it.
     case typeChanged = "FIELD_TYPE_CHANGED"

@@ -1,6 +1,6 @@
 import IssueProtocol
 
-/// The documented behaviour of the listener.
+/// The documented behaviour of the HTTP listener of Logz.io.
 ///
 /// The actual order of its checks is unknown, so no test may depend on it.
 struct ListenerRules: Hashable, Sendable {
@@ -86,7 +86,8 @@ struct ListenerRules: Hashable, Sendable {
         return AdmissionDecision.Line(text: text, fields: fields, isBeyondReading: false)
     }
 
-    /// A final line feed does not begin another line, and a carriage return is not part of a line.
+    /// Returns the lines of a text. A final line feed does not begin another line, and a carriage return at the end of
+    /// a line is not part of it.
     private static func lines(of text: [UInt8]) -> [ArraySlice<UInt8>] {
         var lines = text.split(separator: 0x0A, omittingEmptySubsequences: false)
         if lines.last?.isEmpty == true { lines.removeLast() }

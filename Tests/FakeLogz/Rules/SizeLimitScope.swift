@@ -1,4 +1,4 @@
-/// The size of a compressed body that is limited; the documentation does not specify it.
+/// Which size of a compressed body is limited. The documentation of the service does not specify it.
 package enum SizeLimitScope: String, Hashable, Sendable, CaseIterable {
     case wire
     case inflated

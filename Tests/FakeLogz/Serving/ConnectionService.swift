@@ -8,7 +8,7 @@ struct ConnectionService: Sendable {
         case anotherRequest
         case close
         case reset
-        /// It is reset as soon as another request begins.
+        /// The connection is reset as soon as another request begins.
         case resetOnNext
     }
 
@@ -78,7 +78,7 @@ struct ConnectionService: Sendable {
         request.status = fault?.leavesUnanswered == true ? nil : decision.answer.status
         decide(request, decision, typeInQuery: head.query("type"))
 
-        // Takes effect before the response, so that the client can rely on it.
+        // A port fault takes effect before the response is sent, so that the client can rely on it.
         let isCut = control.applyPortFaults()
         let (isComplete, next) = deliver(decision.answer, under: fault, keepsAlive: head.keepsAlive)
         core.state.withLock { $0.answered(number, completely: isComplete) }

@@ -10,8 +10,9 @@ final class ControlledPort: Sendable {
         var actual = PortMode.open
         /// The time at which the port reopens.
         var reopening: KernelInstant?
-        /// The time at which it closes, and the durations of the two phases.
+        /// The time at which the port closes, if it flaps.
         var closing: KernelInstant?
+        /// The durations of the two phases, if the port flaps.
         var flapping: PortChange.Flapping?
 
         /// Applies the changes that are due. Returns `true` if connections must end.
@@ -55,7 +56,7 @@ final class ControlledPort: Sendable {
         poller = try Poller(capacity: 2)
         try poller.add(wake.descriptor, token: 0, for: .read)
         try poller.add(first.descriptor, token: 1, for: .read)
-        // Not captured by the thread's closure, which would keep it open.
+        // The thread's closure must not capture the listener, because it would keep the listener open.
         state.withLock { $0.first = first }
         try threads.start(name: name) { [self] in keep() }
     }
@@ -141,7 +142,7 @@ final class ControlledPort: Sendable {
             guard mode != .ended else { return }
 
             let now = MonotonicClock.now
-            // If the port could not be bound again, it is tried again.
+            // If the port could not be bound again, the next attempt follows after 20 ms.
             let pause = wanted == mode ? turning.map { now.duration(to: $0) } : .milliseconds(20)
             try? poller.wait(into: &events, timeout: pause)
             wake.take()

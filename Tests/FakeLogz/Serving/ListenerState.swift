@@ -35,7 +35,7 @@ struct ListenerState: ~Copyable, Sendable {
         return (requestCount, nth, isSilent)
     }
 
-    /// Registers the result of a request. Its lines are accepted now.
+    /// Registers the result of a request, and its accepted lines.
     mutating func decided(_ request: RecordedRequest, lines: [AdmissionDecision.Line], typeInQuery: String?) {
         requests.append(request)
         ledger?.append { request.write(to: &$0, event: "request") }
@@ -52,7 +52,7 @@ struct ListenerState: ~Copyable, Sendable {
         }
     }
 
-    /// Registers whether the response was sent.
+    /// Registers whether the response was sent completely.
     mutating func answered(_ number: Int, completely: Bool) {
         if let index = requests.lastIndex(where: { $0.number == number }) { requests[index].isAnswered = completely }
         ledger?.append { writer in
@@ -64,7 +64,7 @@ struct ListenerState: ~Copyable, Sendable {
         }
     }
 
-    /// Discards the records and the plan. Keeps the tokens and the ledger file.
+    /// Discards the plan, the requests and the accepted lines. Keeps the tokens and the ledger file.
     mutating func reset() {
         plan = FaultPlan()
         accepted = []
