@@ -41,7 +41,7 @@ struct AnnouncementTests {
     }
 
     @Test(
-        "A user's flood of new issues prevents no announcement of the user's critical records or of other users",
+        "A flood of new issues suppresses no announcement of the same user's critical records or other users' issues",
         .enabled(if: OtherUser.obstacle == nil, "\(OtherUser.obstacle ?? "")"))
     func noise() async throws {
         try await DaemonFixture.with("[Limits]\nNewGroupsPerApplication=0") { daemon in

@@ -19,7 +19,7 @@ struct BrowserTests {
         return ids
     }
 
-    @Test("IssueBrowser lists groups and records page by page")
+    @Test("IssueBrowser lists groups by severity, filters them by level, and lists records page by page")
     func listed() async throws {
         try await DaemonFixture.with { daemon in
             let ids = try await Self.report(
@@ -108,7 +108,8 @@ struct BrowserTests {
         }
     }
 
-    @Test("IssueBrowser counts records over time by level, even after a kill, and the sizes of buckets are limited")
+    @Test(
+        "IssueBrowser counts records over time by level, even after a kill, and buckets that are too short are refused")
     func counted() async throws {
         try await DaemonFixture.with { daemon in
             let reports = (1...9).map { IssueReport("Report \($0)", level: $0 % 3 == 0 ? .critical : .warning) }
@@ -124,7 +125,7 @@ struct BrowserTests {
             let total = try await browser.histogram(.init(level: .critical))
             #expect(total.series.map { $0.counts.reduce(0, +) } == [3])
             #expect(counted.start(ofBucket: 2).millisecondsSince1970 == counted.start.millisecondsSince1970 + 7_200_000)
-            // Half a minute, more buckets in 24 hours than a histogram may have, and zero.
+            // Half a minute; a minute, which makes too many buckets in 24 hours; and zero.
             for bucket in [Duration.seconds(30), .seconds(60), .zero] {
                 let error = await #expect(throws: IssueDeliveryError.self) {
                     try await browser.histogram(bucket: bucket)
@@ -197,7 +198,7 @@ struct BrowserTests {
             let id = try #require(try await Self.report([IssueReport("Many ask")], to: daemon).first)
             let browser = IssueBrowser(socket: daemon.socket)
             let client = try RawClient(path: daemon.socket)
-            // The reporter's connection may have ended already.
+            // The daemon may not have noticed yet that the reporter has closed its connection.
             try await eventually("only the raw client is connected") { try client.status().connections ?? 0 <= 1 }
             try await withThrowingTaskGroup { group in
                 for _ in 1...500 { group.addTask { try await browser.show(id).record?.message } }
@@ -207,7 +208,8 @@ struct BrowserTests {
         }
     }
 
-    @Test("IssueBrowser throws an error if there is no daemon or no such object, and if the daemon is killed")
+    @Test(
+        "IssueBrowser throws an error if there is no daemon, if the daemon is killed, and if an id or name is unknown")
     func failures() async throws {
         await #expect(throws: IssueDeliveryError.self) { try await IssueBrowser(socket: "/nowhere/at.all").status() }
         try await DaemonFixture.with { daemon in

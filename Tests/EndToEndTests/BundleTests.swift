@@ -52,7 +52,8 @@ struct BundleTests {
         return String(start.map { text[$0.upperBound...] } ?? "").components(separatedBy: "\n==== ")[0]
     }
 
-    @Test("A bundle has no message, metadata or secret, even of a stopped daemon, and replaces files only with --force")
+    @Test(
+        "A bundle has no secrets, metadata or values of messages, even without a daemon; only --force replaces a file")
     func secrets() async throws {
         let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
         defer { listener.stop() }

@@ -36,7 +36,7 @@ struct ClientFaultTests {
 
     private static func expected(_ name: String, _ count: Int) -> [String] { (1...count).map { "\(name) \($0)" } }
 
-    @Test("Reports of a process that exits at once are stored, possibly by a later run")
+    @Test("Reports of a process that exits at once are stored; a later run sends those that the process could not send")
     func returning() async throws {
         try await DaemonFixture.with { daemon in
             #expect(try Self.run(["return", "700", "present"], daemon, named: "present") == .exit(0))
@@ -62,7 +62,7 @@ struct ClientFaultTests {
     }
 
     @Test(
-        "A process that traps loses no report; its next run sends those made while no daemon was running",
+        "A program that traps loses no report; its next run sends those made while no daemon was running",
         arguments: ["precondition", "fatal-reporter"])
     func trapping(way: String) async throws {
         try await DaemonFixture.with { daemon in
@@ -157,7 +157,7 @@ struct ClientFaultTests {
         }
     }
 
-    @Test("Reports go to a daemon that has replaced the first one")
+    @Test("If a daemon is replaced by a new one, reports made before, meanwhile and afterwards are stored once each")
     func replaced() async throws {
         try await DaemonFixture.with { daemon in
             let delivery = Delivery(paths: [daemon.socket])
@@ -191,7 +191,7 @@ struct ClientFaultTests {
                     programs.append(
                         try Self.start(["return", "\(count)", name], daemon, named: "tortureRun-\(round)-\(index)"))
                 }
-                // The kill comes in the middle of their reports. The wait is part of the fault.
+                // The daemon is killed at a random moment while the programs report. The wait is part of the fault.
                 try await Task.sleep(for: .milliseconds(Int.random(in: 0...40, using: &generator)))
                 try daemon.kill()
                 if Bool.random(using: &generator) { try daemon.start() }

@@ -8,7 +8,7 @@ import Testing
 struct ClientLibraryTests {
     private struct Broken: Error {}
 
-    @Test("A reported issue is stored and delivered with its source location, level and metadata")
+    @Test("A reported issue is stored with its source location, level and metadata, and is delivered")
     func reported() async throws {
         let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
         defer { listener.stop() }

@@ -25,7 +25,7 @@ struct LibraryReports: ~Copyable {
         }
     }
 
-    /// Continues reporting until a condition is true.
+    /// Reports until a condition is true, but not more than about 5,000 reports. Throws if that takes a minute.
     mutating func report(until what: String, _ holds: () throws -> Bool) throws {
         let deadline = MonotonicClock.now.advanced(by: .seconds(60))
         while try !holds() {
@@ -116,7 +116,7 @@ struct ClientRefusalTests {
         }
     }
 
-    @Test("Reports that arrive while the database can't be opened are stored once later")
+    @Test("Reports made while the database can't be opened are stored once each when it can be opened")
     func unopenable() async throws {
         try await DaemonFixture.with(starts: false) { daemon in
             let folder = FileSystem.parentFolder(of: daemon.database)

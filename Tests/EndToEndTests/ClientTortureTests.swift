@@ -7,7 +7,7 @@ import Testing
 import Torture
 import UnixIO
 
-/// The faults of `TortureTests`, with reports sent through the client library.
+/// Some of the faults of `TortureTests`, with reports sent through the client library.
 @Suite("The client library and fault injection in the daemon", .daemonLog)
 struct ClientTortureTests {
     @Test("A daemon that is killed around a commit, a sync or a receipt stores each report once")

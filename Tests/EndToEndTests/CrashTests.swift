@@ -68,7 +68,7 @@ struct CrashTests {
             try daemon.start()
             #expect(try again() == duplicates)
 
-            // A call with records below and above the producer mark: the known ids, then a new one.
+            // A call with records up to the producer mark and one above it gets the known ids, then a new one.
             let more = records + [IssueRecord(message: "Record 6")]
             let straddling = try RawClient(path: daemon.socket).report(more, producer: producer, sequence: 10)
             #expect(Array(straddling.prefix(5)) == duplicates)
@@ -95,7 +95,7 @@ struct CrashTests {
                 try client.begin(
                     .report, ReportParameters(records: records(call), producer: producer, sequence: Int64(call * 10)))
             }
-            // Some receipts arrive, then the daemon is killed. It is unknown which calls it has stored.
+            // Some receipts arrive, then the daemon is killed. It is unknown which calls the daemon has stored.
             _ = try client.reply()
             try daemon.kill()
             try daemon.start()

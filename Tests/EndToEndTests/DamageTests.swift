@@ -71,7 +71,7 @@ struct DamageTests {
         return lost
     }
 
-    @Test("A damaged block costs only its own records, and is logged once and listed in the status")
+    @Test("A damaged block makes only its own records unreadable, is logged once, and is listed in the status")
     func damagedBlock() async throws {
         try await DaemonFixture.with { daemon in
             let records = (0..<1000).map { IssueRecord(message: "Record \($0)") }
@@ -138,7 +138,7 @@ struct DamageTests {
     }
 
     @Test(
-        "Damage to the WAL of a killed daemon loses only what the WAL had, is logged once, and reuses no record id",
+        "If a killed daemon's WAL is damaged, only records in the WAL are lost, which is logged once; no id is reused",
         arguments: WALDamage.allCases)
     func damagedWAL(_ damage: WALDamage) async throws {
         try await DaemonFixture.with { daemon in

@@ -24,7 +24,7 @@ struct DeadLetterTests {
             #expect(dead.allSatisfy { $0.line?.contains("POISON") == true })
             #expect(try daemon.file.ledgerFaults == [])
 
-            // While the fault lasts, the record is rejected again. When it is fixed, the record arrives.
+            // While the fault lasts, a requeued record is rejected again. After the fault, the record arrives.
             func requeue(_ records: [String]?) throws -> RequeueReply {
                 try client.call(.requeue, RequeueParameters(records: records), returning: RequeueReply.self)
             }

@@ -69,7 +69,8 @@ struct EnvironmentFaultTests {
                 do {
                     _ = try client.answer(of: DaemonStatus.self)
                 } catch CollectorError.busy {
-                    // Another thread opened a file while the daemon read which process had connected.
+                    // The daemon could not read which process had connected, because another thread used the last
+                    // descriptor.
                     refused += 1
                 }
             }
@@ -156,7 +157,7 @@ struct EnvironmentFaultTests {
         }
     }
 
-    @Test("While the database can't be opened, a changed socket needs a restart, and another database does not")
+    @Test("While the database can't be opened, a new mode of the socket needs a restart, and another database does not")
     func pathsWhileUnopenable() async throws {
         try await DaemonFixture.with(starts: false) { daemon in
             _ = try daemon.takeStateFolder()
@@ -173,7 +174,9 @@ struct EnvironmentFaultTests {
             try daemon.folder.write(
                 daemon.folder.text(of: "issued.conf").replacing(daemon.database, with: other), to: "issued.conf")
             try daemon.reload()
-            try await eventually("it is stored") { (try? RawClient(path: daemon.socket).report("Later"))?.count == 1 }
+            try await eventually("a report is stored") {
+                (try? RawClient(path: daemon.socket).report("Later"))?.count == 1
+            }
             let status = try RawClient(path: daemon.socket).status()
             #expect(status.store.path == other && status.store.faults == [])
         }
@@ -192,7 +195,8 @@ struct EnvironmentFaultTests {
 }
 
 extension DaemonFixture {
-    /// Replaces the folder of the database with one in which not even root can create a file, and returns its path.
+    /// Makes the folder of the database a link to one in which not even root can create a file. Returns the path of the
+    /// link.
     ///
     /// A database that can't be opened is moved aside only if a new one next to it could be opened, which is impossible
     /// here.

@@ -19,7 +19,7 @@ struct ExplainTests {
         IssueRecord(message: message, severity: severity, app: Application(name: "shop", environment: "production"))
     }
 
-    @Test("The forecast matches what happens when the record is reported, and making it stores nothing")
+    @Test("The forecast for a record stores nothing, and matches what happens when the record is reported")
     func forecast() async throws {
         let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
         defer { listener.stop() }
@@ -102,7 +102,7 @@ struct ExplainTests {
                 return
             }
             guard case .invalidRecord = try refusal(#"{"message":1}"#) else {
-                Issue.record("a record with a wrong message was explained")
+                Issue.record("a record with a number as its message was explained")
                 return
             }
             guard case .invalidRecord = try refusal("[1]") else {
@@ -141,7 +141,8 @@ struct ExplainTests {
             #expect(limits == ["application_rate"])
             let foreign = ExplainRecordParameters(record: try JSONValue(json: record("Disk full").json), user: 4242)
             #expect(try second.refusal(of: .explainRecord, foreign) == .denied)
-            // Root sees the only application of this name, and may name any user.
+            // If root names no user, the forecast is for the only user with an application of this name. Root may name
+            // any user.
             #expect(try explain(record("Disk full"), root).group?.id == group)
             #expect(try explain(record("Disk full"), root, user: 4243).isNew)
             #expect(try explain(record("Disk full"), root).notifiers.map(\.notifier) == ["oncall"])

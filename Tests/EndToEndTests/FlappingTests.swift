@@ -18,7 +18,7 @@ struct FlappingTests {
         try await DaemonFixture.with(.forwarding(to: listener, "BatchRecords=10")) { daemon in
             let client = try RawClient(path: daemon.socket)
             func flush() throws {
-                // A flush does not wait for the next attempt.
+                // A flush makes the next attempt at once, without the usual pause.
                 _ = try client.call(.flush, FlushParameters(timeout: .milliseconds(10)), returning: FlushReply.self)
             }
             var ids: [String] = []

@@ -162,7 +162,7 @@ struct GroupStateTests {
         }
     }
 
-    @Test("An issue that is resolved until a newer version is reopened only by a version newer than all before")
+    @Test("If an issue is resolved until a newer version, only a version newer than all earlier ones reopens it")
     func newerVersion() async throws {
         try await DaemonFixture.with { daemon in
             let client = try RawClient(path: daemon.socket)

@@ -197,7 +197,7 @@ struct HostileBackupTests {
         }
     }
 
-    @Test("A job request above a limit is refused at once, and no job is started")
+    @Test("A requeue or purge that names more than 256 records or applications is refused, and no job is started")
     func ordersAboveLimits() async throws {
         try await DaemonFixture.with { daemon in
             let client = try RawClient(path: daemon.socket)
@@ -243,7 +243,7 @@ struct HostileBackupTests {
         try await DaemonFixture.with("[Limits]\nNewGroupsPerApplication=1000/15min") { daemon in
             let client = try RawClient(path: daemon.socket)
             func secret(_ kind: String, _ number: Int) -> String { "zq\(kind)x\(number)xqz" }
-            /// Reports records with unique text. Those to be purged come first, so that they fill the first pages.
+            /// Reports records with unique texts: either secrets, which are purged below, or other texts.
             func report(_ numbers: Range<Int>, isSecret: Bool) throws {
                 let records = numbers.map { number in
                     func word(_ kind: String) -> String {
@@ -268,6 +268,7 @@ struct HostileBackupTests {
                     _ = try client.report(Array(records[part..<min(records.count, part + 100)]))
                 }
             }
+            // Records to be purged come first, so that they fill the first pages.
             try report(0..<1_000, isSecret: true)
             for round in 0..<4 {
                 try report(10_000 + 1_000 * round..<11_000 + 1_000 * round, isSecret: false)
@@ -299,7 +300,7 @@ struct HostileBackupTests {
         }
     }
 
-    @Test("Purged text is in none of the lines, summaries and answers that forwarding keeps, sent or not")
+    @Test("Purged text is in none of the lines (sent or unsent), summaries and answers that forwarding keeps")
     func purgedWhileForwarding() async throws {
         let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
         defer { listener.stop() }
@@ -332,7 +333,7 @@ struct HostileBackupTests {
             try report(0..<5, "Poison")
             try report(5..<80, "Plain")
             try report(100..<120, "Open", isSecret: false)
-            try await eventually("no record is pending, and each other fate occurs") {
+            try await eventually("no record is pending, and three other fates occur") {
                 let ledger = try ledger()
                 return ledger.pending == 0 && ledger.deadLettered > 0 && ledger.summarised > 0 && ledger.delivered > 0
             }

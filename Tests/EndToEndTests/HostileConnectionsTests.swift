@@ -113,7 +113,7 @@ struct HostileConnectionsTests {
         }
     }
 
-    @Test("Unread replies of 40 users use limited memory, and others are answered")
+    @Test("Unread replies of 40 users use at most 16 MiB more memory than MaxMemory=, and others are answered")
     func unread() async throws {
         try await DaemonFixture.with("[Socket]\nMaxMemory=32M") { daemon in
             let root = try RawClient(path: daemon.socket)
@@ -166,7 +166,7 @@ struct HostileConnectionsTests {
             let secret = try #require(try root.report("Secret").first)
             let client = try OtherUser.client(former, of: daemon)
             let follower = try OtherUser.client(former, of: daemon)
-            // With `since`, it starts with existing records, so the first reply shows that it has started.
+            // With `since`, the stream starts with existing records, so the first reply shows that it has started.
             var filter = IssueFilter()
             filter.since = IssueTimestamp(millisecondsSince1970: 0)
             try follower.begin(.records, RecordsParameters(filter: filter, follow: true), more: true)
@@ -203,7 +203,7 @@ struct HostileConnectionsTests {
         try await DaemonFixture.with(operators) { daemon in
             let root = try RawClient(path: daemon.socket)
             let text = String(repeating: "s", count: 100_000)
-            // More than the buffers of a socket hold.
+            // These are more records than the buffers of a socket hold, so `paging` is still running at the reload.
             var secret = ""
             for _ in 0..<5 {
                 let receipts = try root.report([IssueRecord](repeating: IssueRecord(message: text), count: 8))
@@ -274,7 +274,7 @@ struct HostileConnectionsTests {
         Issue.record("No pid could be reused.")
     }
 
-    /// The reason why the kernel lets this process not choose a pid, for example in a container, or nil.
+    /// The reason why this process can't choose a pid, for example in a container, or nil.
     private static let pidObstacle: String? = {
         do {
             let file = try FileDescriptor.open("/proc/sys/kernel/ns_last_pid", .writeOnly)

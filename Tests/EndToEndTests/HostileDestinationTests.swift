@@ -49,7 +49,7 @@ struct HostileDestinationTests {
         return nil
     }
 
-    /// Lets a destination repeat a credential in all forms, and searches for it everywhere.
+    /// Lets a destination repeat a credential in all forms, and searches the daemon's replies, log and database for it.
     private func expectSecrecy(
         of secret: String, user: String, _ section: (Destination) -> String, token: String = Self.token,
         environment: (Destination) -> [String: String] = { _ in [:] }
@@ -102,7 +102,7 @@ struct HostileDestinationTests {
     }
 
     @Test(
-        "A reply that quotes a record is shown to nobody, and the destination's address to no ordinary user",
+        "Nobody is shown the text of a reply that quotes a record, and no ordinary user the destination's address",
         .enabled(if: OtherUser.obstacle == nil, "\(OtherUser.obstacle ?? "")"))
     func quotedRecord() async throws {
         let destination = try await Destination("quote")

@@ -6,7 +6,7 @@ import Testing
 import Torture
 import UnixIO
 
-/// Tests that one user's queries do not harm other users. Each test makes assertions about those users.
+/// Tests that one user's queries harm neither the daemon nor other users.
 @Suite(
     "Hostile queries", .daemonLog, .serialized,
     .enabled(if: OtherUser.obstacle == nil, "\(OtherUser.obstacle ?? "")"))
@@ -48,7 +48,7 @@ struct HostileQueriesTests {
         try daemon.start()
     }
 
-    /// Copies the series of two users, with long paths of source files.
+    /// A Python program that copies the series of two users many times, with long paths of source files.
     private static let filling = """
         from sqlite3 import connect
         from sys import argv
@@ -294,7 +294,7 @@ struct HostileQueriesTests {
         return [attackers, reporters]
     }
 
-    /// Repeats a query as long as the reply is `Busy`.
+    /// Repeats a query as long as the reply is `Busy`, up to 20 times.
     private func answered(_ question: () throws -> Bool) throws {
         for _ in 0..<20 {
             do {

@@ -29,7 +29,7 @@ struct HostileReportsTests {
                 slowest = max(slowest, try ContinuousClock().measure { _ = try quiet.report("Meanwhile") })
                 #expect(try attacker.reply().error == nil)
             }
-            // If the work grew with the square of the length, each call would take much longer than that.
+            // If the work grew with the square of the length, each call would take much longer than this limit.
             #expect(slowest < .seconds(5))
             #expect(try quiet.allRecords().count == Self.beginnings.count + 1)
             try await eventually("the status has the records") {

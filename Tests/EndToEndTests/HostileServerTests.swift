@@ -34,7 +34,7 @@ private final class FalseDaemon {
         try await eventually("the false daemon listens") { FileManager.default.fileExists(atPath: ready) }
     }
 
-    /// Runs a program as that user.
+    /// Runs a program as a user, by default the user of the server.
     @discardableResult
     static func start(
         as user: UInt32 = user, _ program: String, _ arguments: [String], in folder: ScratchFolder, name: String,
@@ -159,7 +159,7 @@ struct HostileServerTests {
         #expect(try FileSystem.names(in: other.folder["open"]) == [])
     }
 
-    @Test("A user can't redirect the reports that root spools while HOME is that user's")
+    @Test("If root's HOME is the folder of another user, that user can't redirect the reports that root spools")
     func spillElsewhere() async throws {
         let other = try await FalseDaemon()
         let target = other.folder["root-only"]
@@ -185,7 +185,7 @@ struct HostileServerTests {
         #expect(other.names == before)
     }
 
-    @Test("Reports reach standard error on one line, with control characters escaped")
+    @Test("Each report is written to standard error as one line, with control characters escaped")
     func escapes() async throws {
         let folder = try ScratchFolder()
         let text = "\u{1B}[2J\u{1B}]0;title\u{7}\rforged\nMay 1 sshd: accepted \u{9B}31m\u{202E}\u{2028}end"

@@ -56,7 +56,7 @@ struct LimitTests {
         }
     }
 
-    @Test("Only the record that is nested too deeply, has too many keys or is too large is rejected")
+    @Test("Of the records in a call, only one that is nested too deeply, has too many keys or is too large is rejected")
     func recordLimits() async throws {
         try await DaemonFixture.with("[Socket]\nMaxRecordSize=4K\nMaxDepth=8\nMaxKeys=20") { daemon in
             let client = try RawClient(path: daemon.socket)
@@ -79,7 +79,7 @@ struct LimitTests {
         }
     }
 
-    @Test("A record that is as deep as MaxDepth= allows is queried and forwarded whole")
+    @Test("A record with 250 nested arrays, which MaxDepth=256 allows, is queried and forwarded whole")
     func deepRecord() async throws {
         let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
         try await DaemonFixture.with(.forwarding(to: listener, "[Socket]\nMaxDepth=256")) { daemon in

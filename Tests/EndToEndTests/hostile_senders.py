@@ -2,10 +2,10 @@
 
 Usage: hostile_senders.py SOCKET KIND FIRST_UID USERS CONNECTIONS [BYTES]
 
-KIND is `idle`, `half` (a report without its end), `follow` or `unread` (pages of
-records that are not read). Must be run as root. Prints "ready" when all are
-open and have sent what the daemon accepts so far. Then continues to send the
-rest, and exits after two minutes.
+KIND is `idle`, `half` (a report of about BYTES bytes without its end), `follow`
+or `unread` (pages of records that are not read). Must be run as root. Prints
+"ready" when all are open and have sent what the daemon accepts so far. Then
+continues to send the rest, and exits after two minutes.
 
 With `churn`, the first user connects and disconnects as fast as possible, and
 no connection is kept open.
