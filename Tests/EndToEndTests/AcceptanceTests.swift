@@ -118,6 +118,10 @@ struct AcceptanceTests {
             #expect(ledger.deadLettered == 1)
             #expect(listener.requests.count { $0.status == 400 || $0.status == 200 } <= 20)
             #expect(listener.compare(with: ids).missing.count == 1)
+            let letters = try client.call(
+                .deadLetters, DeadLettersParameters(), returning: DeadLettersReply.self
+            ).deadLetters
+            #expect(letters.map(\.record) == ids.indices.filter { records[$0].message == "POISON" }.map { ids[$0] })
         }
     }
 

@@ -231,9 +231,13 @@ struct BrowserTests {
                 },
             ]
             #expect(unknown.map(\.?.code) == [.notFound, .notFound])
-            let follower = Task { for try await _ in browser.follow() {} }
-            let client = try RawClient(path: daemon.socket)
-            try await eventually("the follower is connected") { try client.status().connections == 2 }
+            let (followed, continuation) = AsyncStream.makeStream(of: Void.self)
+            let start = IssueTimestamp.fromNow(.seconds(-60))
+            _ = try RawClient(path: daemon.socket).report("Followed")
+            let follower = Task {
+                for try await _ in browser.follow(.init(since: start)) { continuation.yield() }
+            }
+            for await _ in followed { break }
             try daemon.kill()
             await #expect(throws: IssueDeliveryError.self) { try await follower.value }
         }

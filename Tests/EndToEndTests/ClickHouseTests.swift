@@ -164,6 +164,7 @@ struct ClickHouseTests {
             let client = try RawClient(path: daemon.socket)
             _ = try client.report("Locked out")
             try await eventually("the destination is paused") { try client.destination().reason == "unauthorised" }
+            #expect(try client.destination().state == .paused)
             #expect(try client.destination().ledger.pending == 1)
             #expect(try client.destination().advice?.contains("check User= and the credential") == true)
             try server.query("DROP TABLE issued.records")
@@ -174,6 +175,7 @@ struct ClickHouseTests {
                 _ = try again.call(.flush, FlushParameters(timeout: .milliseconds(10)), returning: FlushReply.self)
                 return try again.destination().reason == "not_found"
             }
+            #expect(try RawClient(path: daemon.socket).destination().state == .paused)
             #expect(try RawClient(path: daemon.socket).destination().lastAnswer?.contains("exception 60") == true)
             #expect(
                 try RawClient(path: daemon.socket).destination().advice?.contains("run config/clickhouse/schema.sql")

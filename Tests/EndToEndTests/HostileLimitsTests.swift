@@ -64,6 +64,8 @@ struct HostileLimitsTests {
             Credential=TOKENFILE
             """
         try await DaemonFixture.with(DaemonConfiguration(configuration)) { daemon in
+            // The flood waits until the alarm is stored.
+            try listener.down()
             for uid in 1101...1104 as ClosedRange<UInt32> {
                 let flood = try OtherUser.client(uid, of: daemon)
                 for name in 0..<12 { _ = try flood.report(records(400, of: "noise-\(name)", .critical)) }
@@ -71,9 +73,12 @@ struct HostileLimitsTests {
             let victim = try OtherUser.client(Self.victim, of: daemon)
             let alarm = try victim.report([IssueRecord(message: "INTRUSION DETECTED", severity: .critical)])
             let id = try #require(alarm.first).storedID
+            try listener.up()
             try await eventually("the alarm has arrived") {
                 listener.accepted.contains { $0.eventID == id }
             }
+            let linesBefore = try #require(listener.accepted.firstIndex { $0.eventID == id })
+            #expect(linesBefore < 48 * 400 / 2)
             let root = try RawClient(path: daemon.socket)
             let rootAlarm = try root.report([IssueRecord(message: "RAID has failed", severity: .critical)])
             let rootID = try #require(rootAlarm.first).storedID
