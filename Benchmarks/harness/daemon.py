@@ -1,4 +1,4 @@
-"""Starts the daemon with its own configuration, reads its resource use from /proc, and stops it."""
+"""Starts the daemon with a configuration for benchmarks, reads its resource use from /proc, and stops it."""
 
 import os
 import re

@@ -11,7 +11,7 @@ from .throughput import Shape
 
 MAX_RATIO = 10
 OTHER_USER = 65_533
-# Seconds until the flood has reached its full rate and the daemon has stored all of its series once.
+# Seconds until the flood has reached its full rate, and the daemon has stored all series of the flood once.
 RAMP = 2
 
 

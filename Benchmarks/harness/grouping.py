@@ -78,9 +78,9 @@ def _share(part, whole):
 def score(expected, groups):
     """Compares the expected group of each message with the group that the daemon has put it into.
 
-    The accuracy is the share of messages whose group has exactly the expected messages. Precision is the
-    share of the pairs of messages in one group that belong together. Recall is the share of the pairs of messages that
-    belong together whose messages are in one group.
+    The accuracy is the share of messages whose group has exactly the expected messages. The precision is the share of
+    pairs that belong together, of all pairs of messages that the daemon has put into one group. The recall is the share
+    of pairs that the daemon has put into one group, of all pairs of messages that belong together.
     """
     members, right = collections.defaultdict(set), collections.defaultdict(set)
     for index, (wanted, group) in enumerate(zip(expected, groups, strict=True)):

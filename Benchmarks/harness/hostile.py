@@ -178,7 +178,7 @@ class _Status:
 
 @contextlib.contextmanager
 def _load(daemon, attackers):
-    """Runs `hostile` for each pair of user and arguments. Yields a list that receives their results at the end."""
+    """Runs `hostile` for each pair of user and arguments. At the end, adds the results to the list that it yields."""
     running, results = [], []
     try:
         for user, arguments in attackers:

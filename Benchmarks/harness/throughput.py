@@ -128,7 +128,7 @@ def measure(binary, folder, options, progress):
     summaries = []
     raw_rounds = {}
     for shape in options.shapes:
-        # The raw loop has no calls, so one run per distribution is enough.
+        # The raw loop has no calls, so it runs only with the first shape of each distribution.
         with_raw = shape.distribution not in raw_rounds
         rounds = []
         for number in range(options.rounds):

@@ -15,7 +15,7 @@ sqlite3 *make_database(const char *path) {
     sqlite3 *database = open_with(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
     // As in Sources/IssueStore/Schema/Schema.swift, except for the page cache (4 MiB there), the missing
     // journal_size_limit, and the checkpoints: SQLite starts them here after 1,024 pages, while the daemon starts
-    // its own after 512 (`WriterService.walPages`).
+    // its own after 512 (`DiskBudget.checkpointBytes`).
     run_sql(
         database,
         "PRAGMA page_size = 8192;"

@@ -1,5 +1,5 @@
-/* A simple implementation, for comparison: one thread stores the JSON of
-   each record as received, in batches, with an index by id and one by group. No
+/* A simple implementation, for comparison: one thread stores the JSON of each record
+   unchanged, in batches, with an index by event id and one by group. There is no
    socket. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -14,8 +14,8 @@ struct record_log {
     void (*store)(const struct row *rows, uint32_t count, int64_t first_id, int64_t received_at);
 };
 
-/* The main function of a loop. Stores records as the daemon does, but without socket, JSON, lookups and receipts:
-   the record log, posting lists, totals, counts and the ledger. */
+/* The main function of a loop. Writes the record log, posting lists, totals, counts and the ledger as the daemon
+   does, but without a socket, JSON, lookups and receipts. */
 int run_loop(int argument_count, char **arguments, const struct record_log *log);
 
 #endif

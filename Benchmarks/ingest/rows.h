@@ -20,7 +20,8 @@ struct row {
     char metadata[METADATA_CAPACITY];
 };
 
-/* Makes the next rows of the traffic. The first ones have each series once. */
+/* Makes the next rows of the traffic. The traffic begins with one row of each series. `made_before` is the number of
+   rows made so far. */
 void make_rows(struct row *rows, uint32_t count, struct traffic *traffic, uint64_t made_before);
 
 #endif

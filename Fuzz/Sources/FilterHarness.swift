@@ -11,8 +11,8 @@ import UnixIO
 ///
 /// Input: a byte that selects the viewer and the order, and the JSON of the filter.
 final class FilterHarness {
-    /// Three times the maximum measured for a query on this store: steps of SQLite's virtual machine, pages read, and
-    /// comparisons of our own code.
+    /// Three times the maximum work measured for a query on this store. Work is the sum of the steps of SQLite's
+    /// virtual machine, the pages read, and the comparisons of our own code.
     private static let maxWork: UInt64 = 8_000_000
 
     static func run(_ input: Span<UInt8>) {

@@ -5,7 +5,7 @@ import UnixIO
 
 /// A small store with issues of two users. It is the same in every run, and has its own folder.
 enum SampleStore {
-    /// The folder of this process, in memory if `.ci/fuzz` has started it.
+    /// The folder of this process. If `.ci/fuzz` has started the process, the folder is in memory if possible.
     static let folder: String = {
         let parent = ProcessEnvironment["ISSUED_FUZZ_FOLDER"] ?? "/tmp"
         let folder = "\(parent)/issued-fuzz-\(Randomness.uint64())"

@@ -60,7 +60,7 @@ struct ArgumentTests {
     }
 
     @Test(
-        "The name with the fewest edits is suggested, or one that contains or begins with the word",
+        "The suggestion for an unknown word is the name with the fewest edits, or a name that contains the word",
         arguments: [
             ("lsit", "list"), ("statsu", "status"), ("LIST", "list"), ("fol", "follow"), ("shwo", "show"),
             ("flsh", "flush"), ("recrods", "records"), ("evel", "level"), ("cord", "records"),
@@ -84,7 +84,7 @@ struct ArgumentTests {
         #expect(EditDistance.between("kitten", "sitting") == 3)
     }
 
-    @Test("If an action of group is given as a command, the error suggests the whole command")
+    @Test("If an action of issuectl group is given as a command, the error suggests group with this action")
     func groupAction() {
         for action in ["merge", "split", "rule", "undo", "suggest"] {
             let outcome = issuectl([action, "g92c9da597585468b"])
@@ -220,7 +220,7 @@ struct ArgumentTests {
     }
 
     @Test(
-        "Arguments that are empty, repeated, too large or unknown are usage errors that name them",
+        "An argument that is empty, repeated, too large or unknown is a usage error that states the reason",
         arguments: [
             (["resolve", "g1", ""], "the argument GROUP is empty"),
             (["show", ""], "the argument ID is empty"),
@@ -269,7 +269,7 @@ struct ArgumentTests {
         #expect(issuectl(["--socket", "/x", "list", "--socket", "/absent"]).code == .unavailable)
     }
 
-    @Test("--version prints one line, and after a command it filters by application version")
+    @Test("Without a command, --version prints one line; after a command, it filters by application version")
     func version() {
         #expect(issuectl(["--version"]).output == "issuectl 0.1.0\n")
         let list = issuectl(["list", "--json", "--version", "2.0.0", "--version", "2.1.0"], .reply(Fixtures.groups()))

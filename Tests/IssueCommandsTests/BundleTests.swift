@@ -120,7 +120,7 @@ struct BundleTests {
         return String(start.map { text[$0.upperBound...] } ?? "").components(separatedBy: "\n==== ")[0]
     }
 
-    @Test("All parts are in the file, and no planted message or secret is")
+    @Test("The file contains all parts, and no planted message or secret")
     func whole() throws {
         let (outcome, saved) = run(["-o", "/nowhere/b.txt"])
         #expect(outcome.code == .success)
@@ -148,7 +148,7 @@ struct BundleTests {
         #expect(!file.text.contains("==== messages ===="))
     }
 
-    @Test("Messages are only included on request, and anonymised")
+    @Test("Messages are included only on request, and are then anonymised")
     func messages() throws {
         let (_, saved) = run(["-o", "/nowhere/b.txt", "--with-messages"])
         let text = try #require(saved.files.first).text
@@ -185,7 +185,7 @@ struct BundleTests {
         #expect(part("service", text).hasSuffix("\nHost is down\n"))
     }
 
-    @Test("If the configuration has errors, the bundle has the values of the lines without errors, and the errors")
+    @Test("If the configuration has errors, the bundle has the errors, and the values of the lines without errors")
     func invalidConfiguration() throws {
         let printed = """
             # The configuration has errors. These are the values of the lines without errors:
@@ -208,7 +208,7 @@ struct BundleTests {
         #expect(!text.contains("planted"))
     }
 
-    @Test("A note says if the configuration names another socket than the one that was asked")
+    @Test("A note says if the configuration names another socket than the one that the command has used")
     func otherDaemon() throws {
         func configuration(_ socket: String) -> HostTools.Output {
             .printed("[Socket]\nPath=\(socket)\n[Store]\nPath=/var/lib/x/issues.db\n")
@@ -258,7 +258,7 @@ struct BundleTests {
         #expect(run(["-o", folder.path]).outcome.code == .success)
     }
 
-    @Test("The file is new, and only its owner may read it")
+    @Test("An existing file is replaced only on request, and only the owner may read the new file")
     func mode() throws {
         let folder = try ScratchFolder()
         let path = folder["b.txt"]
@@ -296,7 +296,7 @@ struct BundleTests {
     }
 
     @Test(
-        "Wrong options are usage errors",
+        "A wrong option or argument is a usage error, and nothing is collected",
         arguments: [["-n", "3"], ["-o", ""], ["-o", "-", "--json"], ["x"], ["--with-messages", "-n", "0"]])
     func usage(words: [String]) {
         let (outcome, saved) = run(words)
@@ -304,7 +304,7 @@ struct BundleTests {
     }
 
     @Test(
-        "Only known fields of log lines remain",
+        "In log lines, only known fields keep their values",
         arguments: [
             ("a b=c", "a b=(removed)"), ("x uid=7 novel=\"a b\\\" c\" count=2", "x uid=7 novel=(removed) count=2"),
             ("x answer=\"200: ok\"", "x answer=200"), ("x answer=refused", "x answer=(removed)"),
@@ -317,7 +317,7 @@ struct BundleTests {
         #expect(BundleFilters.log(line) == expected)
     }
 
-    @Test("The file system of a folder is the last one at the longest mount point, which may contain spaces")
+    @Test("A folder is in the file system that was mounted last at the longest matching path, which may contain spaces")
     func mount() {
         let mounts = #"""
             a / ext4 rw 0 0
@@ -335,7 +335,7 @@ struct BundleTests {
     }
 
     @Test(
-        "The output of a program is shown if it succeeded, and otherwise how it failed",
+        "The end of a program's output is shown; if the program failed, the result also says how",
         arguments: [
             ("echo out; echo err >&2; read line || echo none", .printed("out\nerr\nnone\n")),
             ("echo first; echo second; echo third; echo fourth", .printed("…\nthird\nfourth\n")),

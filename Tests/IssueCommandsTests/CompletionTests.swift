@@ -26,7 +26,7 @@ struct CompletionTests {
 
     private static let commands = listedCommands.map(\.name)
 
-    /// The options with their placeholders, as the help of a command lists them.
+    /// Returns the options of a command with their placeholders, as the help lists them.
     private static func options(of command: String) -> [(name: String, placeholder: String?)] {
         issuectl([command, "--help"]).output.split(separator: "\n").compactMap { line in
             guard let match = line.wholeMatch(of: /\x20\x20(?:-., |    )(--[a-z-]+)(?: ([A-Z=]+))?(?:  .*)?/) else {
@@ -36,7 +36,7 @@ struct CompletionTests {
         }
     }
 
-    @Test("The first word is a command, with its summary")
+    @Test("The candidates for the first word are the commands with their summaries")
     func firstWord() {
         #expect(words("") == Self.commands + ["help"])
         #expect(candidates("re").contains("report: Report issues and print their ids"))
@@ -92,7 +92,7 @@ struct CompletionTests {
         }
     }
 
-    @Test("Groups, applications, destinations and dead letters come from the daemon")
+    @Test("The candidates for groups, applications, destinations, silences and dead letters come from the daemon")
     func daemon() {
         let groups = [ScriptedLink.Reply.reply(Fixtures.groups(Fixtures.decodingGroup, Fixtures.diskGroup))]
         #expect(
@@ -133,7 +133,7 @@ struct CompletionTests {
         #expect(candidates("repair", "", replies: [damaged]) == ["issues.db.damaged-A"])
     }
 
-    @Test("A value follows its option, in the same or the next word")
+    @Test("The value of an option is completed in the same word as the option and in the next word")
     func positions() {
         #expect(words("list", "-p", "c") == ["critical"])
         #expect(words("list", "--severity=c") == ["--severity=critical"])
@@ -157,7 +157,7 @@ struct CompletionTests {
         #expect(candidates("flush", "", replies: [.reply("{}")]) == [])
     }
 
-    @Test("Names that have control characters or look like options are not offered, and titles are escaped")
+    @Test("Names with control characters, and words that would be options, are not offered; titles are escaped")
     func hostile() {
         let group = Fixtures.decodingGroup.replacing("\"app\":\"shop\"", with: #""app":"\u001b]0;x\u0007""#)
             .replacing("Decoding failed", with: #"\u001b[31mA\n\tline"#)

@@ -25,7 +25,7 @@ struct DeadLettersTests {
         #expect(empty.output == lines("No dead letters."))
     }
 
-    @Test("list and show mark the line of a correction")
+    @Test("list and show mark the dead letter of a correction")
     func corrections() {
         let reply = Self.reply.replacing("\"summary-7\",", with: "\"summary-7\",\"correction\":true,")
         let list = issuectl(["dead-letters"], .reply(reply)).output
@@ -69,7 +69,7 @@ struct DeadLettersTests {
         #expect(outcome.code == .usage && outcome.calls.isEmpty)
     }
 
-    @Test("requeue requires ids or --all, and reports how many cannot be requeued")
+    @Test("requeue requires either ids or --all, and prints how many dead letters cannot be requeued")
     func requeue() {
         #expect(issuectl(["dead-letters", "requeue"]).code == .usage)
         #expect(issuectl(["dead-letters", "requeue", "r1", "--all"]).code == .usage)
@@ -99,7 +99,7 @@ struct DeadLettersTests {
     }
 
     @Test(
-        "A missing dead letter is an error in each action", arguments: ["show", "export", "requeue"])
+        "A missing dead letter is an error of show, export and requeue", arguments: ["show", "export", "requeue"])
     func noneOfThese(action: String) {
         let outcome =
             action == "requeue"
@@ -109,7 +109,7 @@ struct DeadLettersTests {
         #expect(outcome.errors == lines("issuectl: no dead letter for r9: see issuectl dead-letters"))
     }
 
-    @Test("requeue makes the dead letters that exist pending, and names the ids without one")
+    @Test("requeue makes the existing dead letters pending, and names the ids without a dead letter")
     func partialRequeue() {
         let outcome = issuectl(
             ["dead-letters", "requeue", "r1", "nope", "summary-7"], .reply(Self.reply),

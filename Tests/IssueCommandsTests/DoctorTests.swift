@@ -174,7 +174,7 @@ struct DoctorTests {
         #expect(!missing.contains("Type=notify"))
     }
 
-    @Test("A unit's settings count only in their own section, and of a soft and a hard limit, the hard one counts")
+    @Test("A unit's settings count only in their own section; of a soft and a hard limit, the hard one counts")
     func sections() throws {
         let text = try ShippedText.of("systemd/issued.service")
         let facts = try facts { _ in
@@ -206,7 +206,7 @@ struct DoctorTests {
         #expect(newer.keys.sorted() == ["database"])
     }
 
-    @Test("The unit that is shipped has every setting that is checked")
+    @Test("The shipped units have every setting that is checked")
     func shippedUnit() throws {
         let text = try ShippedText.of("systemd/issued.service")
         let socket = try ShippedText.of("systemd/issued.socket")
@@ -241,7 +241,7 @@ struct DoctorTests {
     }
 
     @Test(
-        "On a small file system, the limits of free space are fractions of the size of the file system",
+        "On a small file system, the limits of free space are fractions of its size",
         arguments: [
             (48, 24, nil), (48, 6, nil), (48, 5, .warning), (48, 2, .problem), (512, 64, nil), (1024, 128, nil),
             (1024, 127, .warning),
@@ -257,7 +257,7 @@ struct DoctorTests {
     }
 
     @Test(
-        "A lower MaxSize= is advised only if the database is large enough to free the missing space",
+        "A lower MaxSize= is advised only if the database is so large that this would free the missing space",
         arguments: [(600, true), (512, false), (1, false)])
     func diskAdvice(megabytes: Int, isLarge: Bool) throws {
         let facts = try facts { ($0.store.freeBytes, $0.store.bytes) = (512 << 20, megabytes << 20) }
@@ -324,7 +324,7 @@ struct DoctorTests {
         }
     }
 
-    @Test("A read-only file system is a problem of the disk, and the check of the database refers to it")
+    @Test("The check of the disk reports a read-only file system, and the check of the database refers to that check")
     func readOnlyFileSystem() throws {
         for isOpen in [true, false] {
             let found = findings(
@@ -341,7 +341,7 @@ struct DoctorTests {
         }
     }
 
-    @Test("Fixes with issued --check mention --config FILE, and the reload fits a daemon that is not a service")
+    @Test("Fixes with issued --check mention --config FILE; how to reload depends on whether the daemon is a service")
     func fixesOfConfiguration() throws {
         func fixes(isService: Bool) throws -> [String] {
             let facts = try facts { status in
@@ -394,7 +394,7 @@ struct DoctorTests {
     }
 
     @Test(
-        "Each reason why a destination waits or is paused is found by one check, apart from the check of delivery",
+        "The reason why a destination waits or is paused is found by one check, apart from the check of delivery",
         arguments: [
             ("unreachable", DestinationState.waiting, "destinations", DoctorFinding.Severity.warning),
             ("not_found", .paused, "destinations", .problem), ("tls", .waiting, "tls", .warning),
@@ -415,7 +415,7 @@ struct DoctorTests {
         #expect(found[check]?.first?.message == "logzio is \(state.rawValue): \(reason); its last answer: 401")
     }
 
-    @Test("If a proxy needs a password, the fix names the environment, since Proxy= takes none")
+    @Test("If a proxy needs a password, the fix names environment variables, since Proxy= accepts no password")
     func proxyPassword() throws {
         let found = findings(
             try facts { status in
@@ -426,7 +426,7 @@ struct DoctorTests {
         #expect(found["token"]?.first?.fix.contains("https_proxy= or http_proxy= in the unit's environment") == true)
     }
 
-    @Test("Waiting for the send rate is not a finding, a record that waits for too long is one")
+    @Test("A destination that waits for the send rate is not a finding, but a record that waits for too long is")
     func delivery() throws {
         let waiting = try facts { status in
             status.destinations[0].state = .waiting
@@ -448,7 +448,7 @@ struct DoctorTests {
         #expect(findings(advised)["delivery"]?.map(\.fix) == ["Raise SendRate="])
     }
 
-    @Test("If the configuration has an error and there is no destination, the delivery has a problem")
+    @Test("If the configuration has an error and there is no destination, the check of delivery reports a problem")
     func unusedDestination() throws {
         let facts = try facts { status in
             status.destinations = []
@@ -476,7 +476,7 @@ struct DoctorTests {
         #expect(rejecting["delivery"]?.first?.fix.contains("issuectl dead-letters requeue --all") == true)
     }
 
-    @Test("A notifier that delivers nothing is a problem, with its last answer")
+    @Test("A notifier that has delivered nothing since it gave up events is a finding with its last answer")
     func notifiers() throws {
         let facts = try facts { status in
             var notifier = NotifierStatus(name: "oncall", format: "json", state: .idle)
@@ -508,7 +508,7 @@ struct DoctorTests {
         #expect(found["notifiers"]?.map(\.severity) == [.warning])
     }
 
-    @Test("If the section of a notifier has an error, the fix ends with a reload of the configuration")
+    @Test("If the section of a notifier has an error, the fix includes a reload of the configuration")
     func misconfiguredNotifier() throws {
         let found = findings(
             try facts { status in
@@ -519,7 +519,7 @@ struct DoctorTests {
         #expect(found["notifiers"]?.first?.fix.contains("systemctl reload issued") == true)
     }
 
-    @Test("Records that expired before a destination had them are a warning")
+    @Test("Records that expired before a destination accepted them are a warning")
     func expired() throws {
         let found = findings(
             try facts { $0.destinations[0].lastExpired = noon.advanced(by: .seconds(-60)) })

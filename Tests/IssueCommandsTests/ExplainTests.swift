@@ -32,7 +32,9 @@ struct ExplainTests {
         #expect(json.hasPrefix(#"{"name":"store.no-space","message":"No space left"#))
     }
 
-    @Test("An error is found by its name or its last part", arguments: ["NoSpace", "nospace"])
+    @Test(
+        "An error is found by its full name, or by the last part of the name in upper or lower case",
+        arguments: ["NoSpace", "nospace"])
     func error(word: String) {
         let outcome = issuectl(["explain", word])
         #expect(outcome.output.hasPrefix("org.issued.Collector.NoSpace\n\nThe disk is full"))
@@ -70,7 +72,7 @@ struct ExplainTests {
         }
     }
 
-    @Test("An identifier may be copied from the log with its key")
+    @Test("An identifier is also accepted with the key id= before it, as in the log")
     func key() {
         #expect(
             issuectl(["explain", "id=store.no-space"]).output == issuectl(["explain", "store.no-space"]).output)
@@ -78,7 +80,7 @@ struct ExplainTests {
         #expect(issuectl(["explain", "id=7"], .reply("{}")).calls.first?.hasPrefix("ExplainRecord ") == true)
     }
 
-    @Test("A message that is similar to the name of an error is explained with a note")
+    @Test("A word that is similar to the name of an error is treated as a message, and a note says so")
     func note() {
         let outcome = issuectl(["explain", "NoSpce"], .reply("{}"))
         #expect(outcome.calls.first?.hasPrefix("ExplainRecord ") == true)
@@ -175,7 +177,7 @@ struct ExplainTests {
         #expect(issuectl(["explain", "a b"], .reply(reply)).output.contains(origin))
     }
 
-    @Test("A notifier that reports no event of the record is named with the reason")
+    @Test("If a record causes no event for a notifier, the notifier is listed as not notified, with the reason")
     func noEvent() {
         let reply = Self.forecast.replacingOccurrences(of: #""reason":"Severity""#, with: #""reason":"no_event""#)
         let reason = "not notified: the issue would be neither new nor regressed, and the record is not critical"
@@ -198,7 +200,7 @@ struct ExplainTests {
 
     private static let overflowFingerprint = #""fingerprint":"overflow","chosen":false"#
 
-    @Test("If a user has too many applications, the message is said to join the application overflow")
+    @Test("If a user has too many new applications, the message is said to join the application named overflow")
     func overflowApplication() {
         let reply = Self.forecast.replacingOccurrences(of: #""app":"shop""#, with: #""app":"overflow""#)
         let outcome = issuectl(["explain", "--app", "shop", "a b"], .reply(reply))
@@ -216,7 +218,7 @@ struct ExplainTests {
                 "the groups in Operators= and Readers= (issued.conf) see the applications of other users"))
     }
 
-    @Test("A daemon that does not know the method is named as the cause")
+    @Test("If the daemon does not know the method, the error says that it may be older than issuectl")
     func old() {
         let outcome = issuectl(
             ["explain", "a b"], .failure(.refused(.methodNotFound("org.issued.Collector.ExplainRecord"))))

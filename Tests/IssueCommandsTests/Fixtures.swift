@@ -25,7 +25,7 @@ enum Fixtures {
         "first_seen":"2026-11-21T11:00:00.000Z","last_seen":"2026-11-21T11:00:00.000Z"}
         """
 
-    /// The group of `decodingGroup` with other values.
+    /// Returns `decodingGroup` with another id, title and state.
     static func group(_ id: String = "g7", _ title: String = "Decoding failed", state: String = "open") -> String {
         decodingGroup.replacing(#""id":"g7""#, with: "\"id\":\"\(id)\"")
             .replacing("Decoding failed: keyNotFound(price)", with: title)

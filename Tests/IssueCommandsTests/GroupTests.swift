@@ -22,7 +22,7 @@ struct GroupTests {
         #expect(outcome.output == lines("Merged 2 issues into g7 (8 records): Decoding failed"))
     }
 
-    @Test("merge, split and rule add print how to undo their corrections, and --json has the numbers")
+    @Test("merge, split and rule add print how to undo their corrections; JSON has the numbers of the corrections")
     func undoing() {
         func merged(_ numbers: String) -> ScriptedLink.Reply {
             .reply(#"{"group":\#(Fixtures.group()),"count":2,"corrections":[\#(numbers)]}"#)
@@ -75,7 +75,7 @@ struct GroupTests {
 
     private var shown: ScriptedLink.Reply { .reply(#"{"group":\#(Fixtures.group()),"fates":[]}"#) }
 
-    @Test("A merge by filter first prints the number of matching issues, and leaves out the target")
+    @Test("A merge by filter first prints the number of matching issues, without the target issue")
     func filter() {
         let outcome = issuectl(["group", "merge", "g7", "--app", "shop"], shown, list(2), merged(2))
         #expect(
@@ -110,7 +110,7 @@ struct GroupTests {
         #expect(undone.output == lines("g7 has 8 records: [muted] Decoding failed"))
     }
 
-    @Test("group split splits by a pattern, and without one undoes merges")
+    @Test("group split splits by a pattern; without a pattern, it undoes merges")
     func split() {
         let reply = ScriptedLink.Reply.reply(#"{"groups":[\#(Fixtures.group()),\#(Fixtures.group("g8", "Other"))]}"#)
         let split = issuectl(["group", "split", "g7", "--template", "Write *"], reply)
@@ -124,7 +124,7 @@ struct GroupTests {
         return .reply(#"{"groups":[],"values":[\#(list)]}"#)
     }
 
-    @Test("A split by a field prints the values first, and needs --yes for more than 50")
+    @Test("A split by a field first prints the values, and needs --yes for more than 50 issues")
     func splitByField() {
         let reply = ScriptedLink.Reply.reply(
             #"{"groups":[\#(Fixtures.group()),\#(Fixtures.group("g8", "Other"))],"values":["disk",""]}"#)
@@ -247,7 +247,7 @@ struct GroupTests {
         #expect(ended.calls.count == 1 && ended.code == .tryAgain)
     }
 
-    @Test("undo of several corrections prints each issue once in one JSON document, even if a later one does not exist")
+    @Test("With --json, undo of several corrections prints each issue once, even if a later correction does not exist")
     func undoSeveral() {
         func undone(_ ids: String...) -> ScriptedLink.Reply {
             .reply(#"{"groups":[\#(ids.map { Fixtures.group($0) }.joined(separator: ","))]}"#)
@@ -263,7 +263,7 @@ struct GroupTests {
         #expect(each.output.split(separator: "\n").count == 2)
     }
 
-    @Test("The id of a record is refused with the id of its issue")
+    @Test("The id of a record is refused, and the error names the issue of the record")
     func record() {
         let absent = ScriptedLink.Reply.failure(.refused(.notFound(id: "gk6vbspq3av7-6")))
         let record = ScriptedLink.Reply.reply(Fixtures.shown)

@@ -50,7 +50,7 @@ struct HealthTests {
         #expect(code("--failing-after", "10min") == 2)
     }
 
-    @Test("A destination that has accepted nothing since its last dead letter is degraded")
+    @Test("If a destination has accepted nothing since its last dead letter, the daemon is degraded")
     func deadLetters() {
         let rejecting = Fixtures.flushed(pending: 0, delivered: 8)
             .replacing(#""requests""#, with: #""last_dead_letter":"2026-11-21T11:58:00.000Z","requests""#)

@@ -46,7 +46,7 @@ struct HelpTests {
                     """#)
     }
 
-    @Test("Every command has a help text that begins with its summary, and is in the manual page")
+    @Test("Every command is in the manual page, and its help text has the usage line, then the summary")
     func everyCommand() throws {
         let manual = try ShippedText.of("Documentation/man/issuectl.1")
         let named = Set(
@@ -436,7 +436,7 @@ struct HelpTests {
         #expect(issuectl(words).output == issuectl(["list", "--help"]).output)
     }
 
-    @Test("help itself has the help of the program", arguments: ["help", "--help", "-h"])
+    @Test("issuectl help with help, --help or -h prints the help of the program", arguments: ["help", "--help", "-h"])
     func helpOfHelp(word: String) {
         #expect(issuectl(["help", word]).output == issuectl(["--help"]).output)
     }

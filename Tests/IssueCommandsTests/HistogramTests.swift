@@ -128,7 +128,7 @@ struct HistogramTests {
             ])
     }
 
-    @Test("A breakdown has a line for each series, which fits the terminal for any number of buckets")
+    @Test("A breakdown has a line for each series, and the lines fit the terminal even if there are many buckets")
     func sparklines() {
         let counts = (0..<100).map { String($0) }.joined(separator: ",")
         let outcome = issuectl(
@@ -140,7 +140,9 @@ struct HistogramTests {
         #expect(outcome.calls.first?.hasSuffix(#""bucket":86400000,"by":"app"}"#) == true)
     }
 
-    @Test("Groups have their titles next to their counts, if the terminal is wide enough and the daemon knows them")
+    @Test(
+        "Groups have their titles next to their counts if the terminal is wide enough and the daemon returns the titles"
+    )
     func titles() {
         func histogram(width: Int, _ groups: ScriptedLink.Reply) -> Outcome {
             let series = [("gfc5623b9253487c1", "0,1,600,1200"), ("gc989b22c95cd7221", "1,0,0,0"), ("*", "3,0,0,0")]
@@ -168,7 +170,7 @@ struct HistogramTests {
         }
     }
 
-    @Test("The bucket size fits the time range unless it is given")
+    @Test("Unless a bucket size is given, it depends on the time range")
     func buckets() {
         for (arguments, bucket) in [
             ([], 3_600_000), (["--since", "30min"], 60_000), (["--since", "7d"], 21_600_000),
@@ -184,7 +186,7 @@ struct HistogramTests {
         #expect(issuectl(["histogram", "--by", "fate"]).code == .usage)
     }
 
-    @Test("JSON is the daemon's reply, as a whole or a line for each series")
+    @Test("JSON is the daemon's reply as a whole, and NDJSON has a line for each series")
     func forms() {
         let series = #"{"key":"total","counts":[1],"more":2}"#
         #expect(issuectl(["histogram", "--ndjson"], reply(series)).output == lines(series))

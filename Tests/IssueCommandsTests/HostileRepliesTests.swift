@@ -6,7 +6,8 @@ import UnixIO
 @Suite struct HostileRepliesTests {
     private static let extremes = ["9223372036854775807", "-9223372036854775808"]
 
-    /// The text with each of its JSON numbers replaced in turn, and with all of them replaced.
+    /// Returns variants of a JSON text: one for each of its numbers, in which `number` replaces it, and one in which
+    /// `number` replaces all of them.
     private static func variants(of text: String, by number: String) -> [String] {
         let places = text.matches(of: /[:\[,](-?[0-9]+)(?=[,\]}])/).map {
             $0.output.1.startIndex..<$0.output.1.endIndex

@@ -24,13 +24,13 @@ struct ListTests {
         #expect(outcome.calls == [#"List {"limit":50}"#])
     }
 
-    @Test("While the daemon is busy, a page is requested again a few times")
+    @Test("While the daemon is busy, a page is requested again up to three times")
     func busy() {
         let busy = ScriptedLink.Reply.failure(.refused(.busy(retryAfter: .milliseconds(1500))))
         let list = issuectl(["list"], busy, busy, busy, .reply(Self.all))
         #expect(list.code == .success && list.calls.count == 4)
         #expect(list.errors == "issuectl: the daemon is busy; trying again\n")
-        // The wait that the daemon asks for, then the minimum of the second and third wait, which is longer.
+        // The first wait is as long as the daemon asks. The minimums of the second and third wait are longer than that.
         #expect(list.slept == .milliseconds(1500 + 2000 + 4000))
         let failed = issuectl(["list"], busy, busy, busy, busy)
         #expect(failed.code == .tryAgain && failed.calls.count == 4)
@@ -40,7 +40,7 @@ struct ListTests {
         #expect(slow.code == .tryAgain && slow.calls.count == 1)
     }
 
-    @Test("Lists of muted or resolved issues show who set the state and the note, and for mutes also the end")
+    @Test("Lists of muted or resolved issues show the note and who set the state; mutes also have their end")
     func states() {
         let change = #""regressed":false,"changed":{"uid":7,"at":"2026-11-21T10:00:00.000Z","note":"Ticket\n4711"}"#
         let noted = Fixtures.diskGroup.replacing(#""regressed":false"#, with: change)
@@ -112,7 +112,7 @@ struct ListTests {
         for line in outcome.output.split(separator: "\n") { #expect(DisplayWidth.of(line) <= width) }
     }
 
-    @Test("In a pipe titles are complete unless COLUMNS is set")
+    @Test("In a pipe, titles are complete unless COLUMNS is set")
     func pipe() {
         let full = issuectl(["list"], .reply(Self.all)).output
         #expect(
@@ -167,7 +167,7 @@ struct ListTests {
     }
 
     @Test(
-        "What is not the id of a group is refused before the daemon is asked",
+        "An invalid group id is refused before the daemon is asked",
         arguments: [("x", "\"x\" is not a group id"), ("g1", "'g1' is too short: give at least 4 digits after the g")])
     func invalidGroup(id: String, reason: String) {
         let outcome = issuectl(["list", "--group", id])
@@ -183,7 +183,7 @@ struct ListTests {
         #expect(outcome.calls.first == #"List {"limit":21}"#)
     }
 
-    @Test("A limit larger than a page is fetched page by page")
+    @Test("If the limit is larger than a page, the results are fetched page by page")
     func limit() {
         let outcome = issuectl(
             ["list", "-n", "501"], width: 80,

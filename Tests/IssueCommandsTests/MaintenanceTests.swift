@@ -128,7 +128,7 @@ struct MaintenanceTests {
                     """))
     }
 
-    @Test("A dry run only counts")
+    @Test("A dry run of a purge only counts the records")
     func dryRun() {
         let outcome = issuectl(["purge", "--user", "1001", "-n"], .parts([#"{"count":1,"unreachable":[]}"#], nil))
         #expect(outcome.output == lines("1 record would be erased."))
@@ -168,7 +168,7 @@ struct MaintenanceTests {
     }
 
     @Test(
-        "If a repair can't tell how many records could not be read, it says so",
+        "If the number of records that a repair could not read is only a minimum, the output says so",
         arguments: [
             (3, "7 records recovered, at least 3 could not be read"),
             (0, "7 records recovered, at least 0 could not be read"),

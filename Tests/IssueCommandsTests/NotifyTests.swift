@@ -56,7 +56,7 @@ struct NotifyTests {
         #expect(issuectl(["notify", "--ndjson"], .reply(both)).output == lines(notifier("a") + "\n" + notifier("b")))
     }
 
-    @Test("A test of an unknown notifier lists the names of the configured ones")
+    @Test("If an unknown notifier is tested, the error lists the names of the configured notifiers")
     func unknown() {
         let notifier = """
             {"name":"webhook","format":"slack","state":"idle","received":0,"pending":0,"delivered":0,"given_up":0,\

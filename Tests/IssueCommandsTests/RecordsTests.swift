@@ -164,7 +164,7 @@ struct RecordsTests {
         #expect(follow.contains(" uid 0 (root): "), "\(follow)")
     }
 
-    @Test("A trace id that is not hexadecimal is a usage error")
+    @Test("A trace id that does not have 32 hexadecimal digits is a usage error")
     func traceForm() {
         let outcome = issuectl(["records", "--trace", "4bf92f35"])
         #expect(outcome.code == .usage)
@@ -269,7 +269,7 @@ struct RecordsTests {
         #expect(progress.filter.since == IssueTimestamp(millisecondsSince1970: 91_000))
     }
 
-    @Test("follow remembers a bounded number of records, the newest ones")
+    @Test("follow remembers only the newest records, and a limited number of them")
     func followMany() {
         var progress = FollowProgress(IssueFilter())
         var stored = StoredRecord.initial

@@ -138,7 +138,7 @@ struct ReportTests {
         #expect(outcome.calls == ["Report {\"records\":[{\"message\":\(writer.text)}]}"])
     }
 
-    @Test("With --json-lines, an invalid line is reported by number, and the other lines are stored")
+    @Test("With --json-lines, an error names the number of each invalid line, and the other lines are stored")
     func badLines() {
         let input = """
             {"message":"one"}
@@ -159,7 +159,7 @@ struct ReportTests {
         #expect(outcome.code == .refused)
     }
 
-    @Test("A record that the daemon rejects is reported by line number")
+    @Test("If the daemon rejects a record, the error names the number of its line")
     func rejected() {
         let reply = #"{"receipts":[{"id":"r1"},{"rejected":{"field":"severity","reason":"must be a\u001b word"}}]}"#
         let outcome = issuectl(["report"], input: ["one\n", "two\nthree\n"], .reply(Self.one), .reply(reply))
@@ -168,7 +168,7 @@ struct ReportTests {
         #expect(outcome.code == .refused)
     }
 
-    @Test("A line that is too long is reported by number and not sent")
+    @Test("A line that is too long is not sent, and the error names its number")
     func tooLong() {
         let long = String(repeating: "x", count: 300_000)
         let outcome = issuectl(["report"], input: [long, "\nshort\n"], .reply(Self.one))
@@ -177,7 +177,7 @@ struct ReportTests {
         #expect(outcome.code == .refused)
     }
 
-    @Test("Bytes that are not UTF-8 still make a message")
+    @Test("In a message, a byte that is not UTF-8 is replaced with U+FFFD")
     func invalidUTF8() {
         let outcome = issuectl(["report"], bytes: [[0x61, 0xFF, 0x62, 0x0A]], .reply(Self.one))
         #expect(outcome.calls == ["Report {\"records\":[{\"message\":\"a\u{FFFD}b\"}]}"])
@@ -196,13 +196,13 @@ struct ReportTests {
         #expect(ndjson.output == "{\"id\":\"r1\"}\n")
     }
 
-    @Test("With --quiet only errors are printed")
+    @Test("With --quiet, only errors are printed")
     func quiet() {
         #expect(issuectl(["report", "-q", "m"], .reply(Self.one)).output == "")
         #expect(issuectl(["report", "-q", "--json", "m"], .reply(Self.one)).output == "")
     }
 
-    @Test("With --stderr the message is also printed to standard error, escaped")
+    @Test("With --stderr, the message is also printed to standard error, escaped")
     func standardError() {
         let outcome = issuectl(["report", "-s", "-t", "cron", "bad \u{1B}[2J"], .reply(Self.one))
         #expect(outcome.errors == "cron: bad \\x1b[2J\n")
@@ -369,7 +369,7 @@ struct ReportTests {
         #expect(CallerName.name(parent: nil, unit: nil) == "issuectl")
     }
 
-    @Test("A reply with too few receipts is not a success")
+    @Test("A reply with too few or too many receipts is an error")
     func tooFew() {
         let outcome = issuectl(["report"], input: ["one\ntwo\n"], .reply(Self.one))
         #expect(outcome.code == .refused)

@@ -14,8 +14,9 @@ struct Outcome {
     var calls: [String]
     /// The calls, unchanged.
     var numberedCalls: [String] = []
-    /// The calls kept for the next run, and the number of times that kept calls were sent.
+    /// The calls kept for the next run.
     var kept: [String] = []
+    /// The number of times that the command sent the calls kept by earlier runs.
     var sendings = 0
     /// How long the command has slept.
     var slept: Duration = .zero
@@ -112,7 +113,7 @@ func issuectl(
                 return destination.hasSuffix("/") ? destination + name : destination
             },
             replace: { (path, content) throws(Errno) in
-                // Other tests pass arbitrary words.
+                // Some tests pass any word as a path. These must not write a file.
                 guard path.hasPrefix("/") else { throw .noSuchFile }
                 try FileSystem.writeAtomically(content, to: path, mode: 0o644)
             }),
@@ -133,8 +134,8 @@ func issuectl(
 }
 
 extension HostTools {
-    /// The tools of this host, but a relative path can't be written: other tests pass arbitrary words, and the working
-    /// folder is that of the repository. No user has a name, so that the output is the same on every host.
+    /// The tools of this host, except that they write no relative path: some tests pass any word as a path, and the
+    /// working folder is the repository. No user has a name, so that the output is the same on every host.
     static var withoutRelativePaths: Self {
         var tools = Self.process
         tools.userName = { _ in nil }
@@ -163,5 +164,5 @@ let listedCommands: [(name: String, summary: String)] = {
     }
 }()
 
-/// The output of a command for a text of several lines.
+/// Returns the text with a final line feed, as a command prints it.
 func lines(_ text: String) -> String { text + "\n" }

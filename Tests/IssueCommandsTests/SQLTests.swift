@@ -84,7 +84,7 @@ struct SQLTests {
             bounds: database.bounds, paths: paths)
     }
 
-    @Test("issuectl itself runs the program issued-sql and exits as it does")
+    @Test("issuectl sql runs the program issued-sql, and exits with the exit code of that program")
     func program() {
         var names: [String] = []
         let outcome = issuectl(
@@ -112,7 +112,7 @@ struct SQLTests {
         #expect(ExtraProgram.folders(of: nil) == ["/usr/libexec/issued"])
     }
 
-    @Test("On a terminal the result is a table, and otherwise CSV")
+    @Test("On a terminal, the result is a table, and otherwise CSV")
     func defaultFormat() {
         let table = lines("app   records\nshop        7\nNULL       12")
         #expect(sql(["one"], width: 80).outcome.output == table)
@@ -295,7 +295,7 @@ struct SQLTests {
         #expect(checkedBytes(lines: 200_000) < 2 * checkedBytes(lines: 100_000))
     }
 
-    @Test("A query that never ends, or contains NUL, is refused")
+    @Test("A query that is longer than 1 MiB or contains NUL is refused")
     func hostileInput() {
         let part = String(repeating: "x", count: 1 << 19)
         let long = sql([], input: [part, part, part])

@@ -176,7 +176,7 @@ struct StateTests {
         }
     }
 
-    @Test("show prints who has set the state, when, and their note in one line without control characters")
+    @Test("show prints who has set the state and when, and their note as one line without control characters")
     func shown() {
         let group = Fixtures.diskGroup.replacing(
             #""regressed":false"#,
@@ -255,7 +255,7 @@ struct StateTests {
         #expect(run("--ndjson").output.split(separator: "\n").count == 2)
     }
 
-    @Test("If the daemon stops answering, the groups changed before are printed as JSON")
+    @Test("If the daemon stops answering, the groups that have been changed by then are printed as JSON")
     func halfway() throws {
         let outcome = issuectl(
             ["mute", "g7", "g8", "--for", "1h", "--json"], reply("muted"), .failure(.timedOut))

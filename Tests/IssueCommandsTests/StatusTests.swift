@@ -28,7 +28,7 @@ struct StatusTests {
                 """)
     }
 
-    @Test("The values that were removed from records are counted by rule")
+    @Test("The status shows how many values each rule has removed from records")
     func redactions() {
         let reply = """
             {"version":"0.1.0","host":"web-1","started_at":"2026-11-18T12:00:00.000Z","received":3,"rejected":0,\
@@ -301,7 +301,8 @@ struct StatusTests {
         #expect(named.code == .refused && named.errors.contains("no destination 'old' is configured"))
     }
 
-    @Test("A destination that is no longer configured is in the status while it has pending records or dead letters")
+    @Test(
+        "A removed destination is in the status while records or corrections wait for it, or while it has dead letters")
     func removedInStatus() {
         let done = Fixtures.flushed("old", pending: 0, delivered: 6)
             .replacing(#""state":"idle""#, with: #""state":"idle","reason":"no longer configured""#)

@@ -90,7 +90,7 @@ struct TextTests {
     }
 
     @Test(
-        "A relative time is rounded to the nearest number of its smallest unit",
+        "A relative time is rounded to the nearest whole number of its smallest unit",
         arguments: [
             (0, "now"), (999, "now"), (-999, "now"), (1000, "1 s ago"), (59_499, "59 s ago"), (59_999, "1 min ago"),
             (60_000, "1 min ago"),
@@ -199,7 +199,7 @@ struct TextTests {
         #expect(Sparkline.text([0, .max, -3]) == "·█·")
     }
 
-    @Test("Numbers are grouped by thousands, and sizes are rounded to the nearest tenth")
+    @Test("Numbers are grouped by thousands, and sizes are rounded to a tenth of their unit")
     func quantities() {
         #expect(
             [0, 7, 999, 1000, 1_234_567, -1000].map { Quantity.text($0) } == [
