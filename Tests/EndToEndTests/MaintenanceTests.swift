@@ -7,7 +7,7 @@ import UnixIO
 
 @Suite("Backup, repair and purge", .daemonLog)
 struct MaintenanceTests {
-    @Test("A backup can be made under load; after a restore, no id is used twice, and repair recovers later records")
+    @Test("A backup made under load can be restored; no id is used twice, and repair recovers what the backup lacks")
     func backupAndRestore() async throws {
         try await DaemonFixture.with { daemon in
             for part in 0..<5 {
@@ -84,7 +84,7 @@ struct MaintenanceTests {
         }
     }
 
-    @Test("A purge erases only matching records and lists places it can't reach; erased ids are not used again")
+    @Test("A purge erases only matching records and names copies it can't reach; ids of erased records are not reused")
     func purge() async throws {
         let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
         defer { listener.stop() }
@@ -137,7 +137,7 @@ struct MaintenanceTests {
             var slowest = Duration.zero
             var last: PurgeReply?
             while last == nil {
-                // Repeated until the purge has ended, so that each report but the last one falls into it.
+                // Reports are sent until the purge has ended, so all but the last one are sent during the purge.
                 slowest = max(
                     slowest,
                     try ContinuousClock().measure { _ = try reporter.report("Meanwhile \(reported)", app: "odd") })
@@ -161,7 +161,7 @@ struct MaintenanceTests {
     enum DatabaseDamage: CaseIterable {
         case header, firstPage, schema
 
-        /// Returns the damaged parts of the file, as offsets in bytes.
+        /// Returns the parts of the file to overwrite, as ranges of byte offsets.
         func offsets(in file: DatabaseFile) throws -> [Range<Int>] {
             switch self {
             case .header: return [0..<100]
@@ -177,7 +177,7 @@ struct MaintenanceTests {
     }
 
     @Test(
-        "All records are recovered from a database without its header, first page or schema",
+        "All records are recovered from a database whose header, first page or schema was overwritten",
         arguments: DatabaseDamage.allCases)
     func repairWithoutSchema(lost: DatabaseDamage) async throws {
         try await DaemonFixture.with { daemon in
@@ -211,7 +211,7 @@ struct MaintenanceTests {
         }
     }
 
-    @Test("All records are recovered although one byte of the root page of the table blocks is damaged")
+    @Test("All records are recovered although one byte of the root page of the table `blocks` is damaged")
     func repairWithoutRoot() async throws {
         try await DaemonFixture.with { daemon in
             for part in 0..<20 {
@@ -292,7 +292,7 @@ struct MaintenanceTests {
             #expect(found[0].repairs.contains { $0.contains(old[1]) })
             #expect(try again.awaitFates(of: found[0].id).map(\.outcome) == [.withheld])
             #expect(try again.status().store.faults == [])
-            // When the database gets its old name again, repair imports none of its records a second time.
+            // If a copy of the database gets the old name again, repair imports none of its records a second time.
             let done = daemon.folder["state/issues.db.repaired-2026-11-21T00:00:00.000Z"]
             let left = try FileManager.default.contentsOfDirectory(atPath: daemon.folder["state"])
             #expect(!left.contains { $0.hasSuffix("-shm") && !$0.hasPrefix("issues.db-") })
@@ -328,7 +328,7 @@ struct MaintenanceTests {
             for (filter, field) in zip(filters, ["text", "destination", "destination"]) {
                 guard case .invalidFilter(field, _) = try root.refusal(of: .purge, PurgeParameters(filter: filter))
                 else {
-                    Issue.record("A purge with an invalid \(field) is not refused")
+                    Issue.record("A purge is not refused because of its invalid \(field)")
                     continue
                 }
             }

@@ -5,7 +5,7 @@ import UnixIO
 
 @Suite("Many and slow clients", .daemonLog)
 struct ManyClientsTests {
-    @Test("1,024 concurrent connections get their receipts, and need little memory when idle")
+    @Test("1,024 concurrent connections get their receipts; when idle, they need less than 16 MiB together")
     func manyClients() async throws {
         try CurrentProcess.raiseOpenFileLimit()
         try await DaemonFixture.with { daemon in
@@ -32,7 +32,7 @@ struct ManyClientsTests {
             try client.send(half)
             let end = MonotonicClock.now.advanced(by: .milliseconds(900))
             repeat {
-                // Each read then ends in the middle of a call.
+                // So each read of the daemon ends in the middle of a call.
                 try client.send(rest + half)
                 #expect(try client.answer(of: ReportReply.self).receipts.count == 1)
             } while MonotonicClock.now < end
@@ -53,7 +53,7 @@ struct ManyClientsTests {
         }
     }
 
-    @Test("Large calls of many connections are completed within the memory limit")
+    @Test("Large calls that together exceed MaxBytesInFlightPerUser= are all completed, in less than 64 MiB of memory")
     func halves() async throws {
         try await DaemonFixture.with("[Socket]\nMaxBytesInFlightPerUser=512K\nMaxMessageSize=512K") { daemon in
             let records = (0..<2).map { IssueRecord(message: "\($0)" + String(repeating: "y", count: 200_000)) }

@@ -48,7 +48,7 @@ struct MetricsSocketTests {
         }
     }
 
-    @Test("A call without the flag more is refused, and so is a call with a parameter")
+    @Test("A call for metrics is refused if it has no flag `more`, or if it has a parameter")
     func manners() async throws {
         try await DaemonFixture.with { daemon in
             let client = try RawClient(path: daemon.socket)

@@ -86,7 +86,7 @@ struct NotificationTests {
             let client = try RawClient(path: daemon.socket)
             try await eventually("the fate is known") { try notifier(client).delivered == 1 }
             #expect(try notifier(client).repeated == 1)
-            // What is delivered is not sent again.
+            // A delivered message is not sent again.
             try daemon.kill()
             try daemon.start()
             let again = try RawClient(path: daemon.socket)
@@ -156,7 +156,7 @@ struct NotificationTests {
             #expect(stored.duration(to: receiver.requests[0].at) < .seconds(2))
             #expect(title(receiver.messages[0]).hasPrefix("Issue escalated in shop 2.4.0 (100 in 1h) on "))
             #expect(receiver.messages[0]["issues"]?.asArray?.first?["escalation"]?.asString == "100 in 1h")
-            // If the daemon were killed before that, it would send the message again.
+            // If the daemon were killed before the response is stored, it would send the message again.
             try await eventually("the response is stored") { try notifier(client).delivered == 1 }
             try report(500)
             try daemon.kill()
@@ -178,7 +178,7 @@ struct NotificationTests {
         }
     }
 
-    @Test("Many issues at once make few messages, which count what they do not list")
+    @Test("300 new issues at once are reported in at most four messages, which count the issues that they do not list")
     func grouping() async throws {
         let receiver = try WebhookReceiver()
         try await DaemonFixture.with(configuration(receiver)) { daemon in
@@ -236,7 +236,7 @@ struct NotificationTests {
         }
     }
 
-    @Test("A filter and a silence keep issues from a notifier; the silence is listed and ended")
+    @Test("A filter and a silence keep issues from a notifier; a silence can be listed and ended")
     func silences() async throws {
         let receiver = try WebhookReceiver()
         try await DaemonFixture.with(configuration(receiver, "Severity=error")) { daemon in
@@ -345,7 +345,7 @@ struct NotificationTests {
         }
     }
 
-    @Test("A notification states that a database was set aside")
+    @Test("A set-aside database is reported as a store fault")
     func damage() async throws {
         let receiver = try WebhookReceiver()
         try await DaemonFixture.with(configuration(receiver)) { daemon in
@@ -359,7 +359,7 @@ struct NotificationTests {
         }
     }
 
-    @Test("A test message returns the receiver's answer, and a secret URL is neither in the log nor in the status")
+    @Test("Sending a test message returns the receiver's answer; a secret URL is in neither the log nor the status")
     func secretURL() async throws {
         let receiver = try WebhookReceiver()
         let secret = "T0SECRETPATH"
@@ -391,7 +391,7 @@ struct NotificationTests {
         }
     }
 
-    @Test("A notifier with an error is shown as misconfigured, and reports once a reload has fixed the error")
+    @Test("A notifier with an error is shown as misconfigured; after a reload without the error, it sends messages")
     func misconfigured() async throws {
         let receiver = try WebhookReceiver()
         try await DaemonFixture.with("[Notify oncall]\nURL=nonsense") { daemon in

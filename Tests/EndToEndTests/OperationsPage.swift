@@ -6,7 +6,8 @@ import Testing
 ///
 /// An example is a command after "$ ", or a command of `issuectl` after "# ". The lines that follow are its output.
 /// Sections with other commands after "# " are run as root, by `Tests/Systemd/checks.py` or `Tests/Package/checks`.
-/// Numbers, units, times, ids and white space may differ. "…" matches any text, and a line of "…" alone any lines.
+/// Numbers, units, times, ids and white space may differ from the page. "…" matches any text within a line, and a line
+/// that is only "…" matches any number of lines.
 enum OperationsPage {
     private struct Example {
         let command: String
@@ -21,7 +22,7 @@ enum OperationsPage {
     ///
     /// - Parameters:
     ///   - replacing: Texts of the page, and what they are on this host.
-    ///   - before: Called before each command, with its number from 0.
+    ///   - before: Called before each command, with the index of the command in the section.
     static func run(
         _ section: String, on daemon: DaemonFixture, replacing: [String: String] = [:],
         before: (Int) async throws -> Void = { _ in },

@@ -5,7 +5,7 @@ import IssueTestSupport
 import Testing
 import UnixIO
 
-/// Runs the examples of Operations.md before the chapter "By symptom", and those about notifications.
+/// Runs the examples of Operations.md before the chapter "By symptom", and those of "No notification arrives" in it.
 @Suite("Operations.md, by task", .daemonLog)
 struct OperationsTaskTests {
     private func record(_ message: String, version: String? = nil, severity: IssueLevel = .error) -> IssueRecord {
@@ -130,7 +130,7 @@ struct OperationsTaskTests {
                 environment: ["ISSUED_SOCKET": daemon.socket])
             #expect(try process.end() == .exit(0))
             let frames = try #require(try RawClient(path: daemon.socket).allRecords().first).record.backtrace
-            // The frames above are those of the library.
+            // The first two frames are those of the library.
             let frame = try #require(frames.dropFirst(2).first)
             try await OperationsPage.run(
                 "Read a backtrace", on: daemon,

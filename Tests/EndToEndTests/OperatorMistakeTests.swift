@@ -69,7 +69,7 @@ struct OperatorMistakeTests {
 
     // MARK: Sections
 
-    @Test("A destination with an error is paused until it is fixed; the others continue")
+    @Test("A destination with an error is paused until the error is fixed; the other destinations continue")
     func misconfigured() async throws {
         let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
         defer { listener.stop() }
@@ -95,7 +95,7 @@ struct OperatorMistakeTests {
             let refusal = try client.refusal(of: .flush, FlushParameters(destination: "third"))
             #expect(refusal == .notFound(id: "third"))
 
-            // It stays paused after a restart and a reload.
+            // The second destination stays paused after a restart and a reload.
             try daemon.restart()
             try daemon.reload()
             let again = try RawClient(path: daemon.socket)
@@ -276,7 +276,7 @@ struct OperatorMistakeTests {
     }
 
     @Test(
-        "The folders of a configured socket can be entered by all users",
+        "All users can enter the folders that the daemon creates for its socket, but not those for its database",
         .enabled(if: getuid() == 0, "only root creates folders for all users"))
     func socketFolder() async throws {
         try await DaemonFixture.with(starts: false) { daemon in
@@ -301,7 +301,7 @@ struct OperatorMistakeTests {
     }
 
     @Test(
-        "Root creates no file in another user's folder or through a link there",
+        "A daemon that runs as root creates no file in another user's folder or through a link there",
         .enabled(if: getuid() == 0, "needs root"))
     func foreignFolder() async throws {
         try await DaemonFixture.with(starts: false) { daemon in
@@ -321,7 +321,7 @@ struct OperatorMistakeTests {
     // MARK: Credentials and the check
 
     @Test(
-        "The daemon's memory is protected before it reads its files",
+        "Before the daemon reads any file, it protects its memory from its own user and from core dumps",
         .enabled(if: OtherUser.obstacle == nil, "\(OtherUser.obstacle ?? "")"))
     func notDumpable() async throws {
         try await DaemonFixture.with(starts: false) { daemon in
@@ -343,7 +343,7 @@ struct OperatorMistakeTests {
     }
 
     @Test(
-        "If root runs issued --check, files are checked as the daemon's user",
+        "If root runs issued --check with --user, files are checked with the rights of that user",
         .enabled(if: getuid() == 0 && UserDatabase.user(named: "nobody") != nil, "needs root and the user nobody"))
     func check() async throws {
         let nobody = try #require(UserDatabase.user(named: "nobody"))

@@ -33,7 +33,7 @@ struct OutageTests {
             #expect(try client.destination().state == .waiting)
             let critical = try report(1, as: "The usual", to: client, .critical)
             ids += critical
-            // Attempts just before the end of the outage may still fail.
+            // Once the critical record was tried, it is the first one that is sent after the outage.
             try await eventually("sending was retried once more") {
                 try attempts(critical[0], client) >= 1
             }
@@ -63,7 +63,8 @@ struct OutageTests {
             try await eventually("the destination is paused") { try client.destination().state == .paused }
             try daemon.reload()
             try daemon.restart()
-            // The pause is shown at once, and the next attempt is later when the probe of the start was answered.
+            // The status shows the pause at once. The next attempt is far in the future only after the response to the
+            // probe of the start.
             try await eventually("the destination is paused after a probe") {
                 let destination = try RawClient(path: daemon.socket).destination()
                 return destination.state == .paused && destination.nextAttempt ?? .epoch > .fromNow(.seconds(20))
@@ -92,7 +93,7 @@ struct OutageTests {
         }
     }
 
-    @Test("A record that is purged while its batch waits is not sent")
+    @Test("A record that is purged while its batch waits for a retry is not sent again")
     func purged() async throws {
         try await withListener { daemon, listener, client in
             try listener.plan(FaultStep(.status(503), times: .forever))
@@ -135,7 +136,7 @@ struct OutageTests {
         }
     }
 
-    @Test("If a batch is given up while a critical record is sent first, each record becomes one dead letter")
+    @Test("If a batch is given up while a critical record is sent before it, each record becomes one dead letter")
     func givenUpBehind() async throws {
         try await withListener("RetryFor=3s") { daemon, listener, client in
             try listener.plan(FaultStep(.status(500), times: .forever))

@@ -99,7 +99,7 @@ struct ProxyTests {
         }
     }
 
-    @Test("The reason names a proxy that needs a password or is unreachable, not the destination")
+    @Test("The status says that the proxy, not the destination, needs a password or is unreachable")
     func named() async throws {
         try await with(tls: false) {
             "Proxy=\($0.url)"
@@ -144,7 +144,7 @@ struct ProxyTests {
         }
     }
 
-    @Test("The reason names a proxy that refuses, and nothing is lost")
+    @Test("If a proxy refuses the tunnel, the status names the proxy, and no record is lost")
     func refused() async throws {
         try await with(tls: true) {
             "Proxy=\($0.url)"

@@ -8,9 +8,10 @@ final class PythonServer {
     /// Starts a script and waits until it listens.
     ///
     /// - Parameters:
-    ///   - script: Its name without the extension. It gets the path of `folder`, and writes its port to a file there.
+    ///   - script: The script's name without the extension. The script gets the path of `folder` as its first argument,
+    ///     and writes its port to the file `port` there.
     ///   - arguments: Further arguments.
-    ///   - files: Names and contents of files that it finds in `folder`.
+    ///   - files: Names and contents of files that the script finds in `folder`.
     init(
         _ script: String, _ arguments: String..., files: [String: String] = [:], python: String? = nil
     ) async throws {

@@ -28,9 +28,9 @@ struct RegroupingCrashTests {
         }
     }
 
-    /// The number of issues of each application before the upgrade, and the number with those that are reported later.
-    /// There are two groups for each issue before the upgrade. More than 512 groups of an application would not all be
-    /// found before they are moved.
+    /// The number of issues of each application before the upgrade, and the number including those that are first
+    /// reported later. Before the upgrade, each issue has two groups. An application must not have more than 512
+    /// groups: before they are moved, a new record can find only the newest 512.
     private static let (known, all) = (250, 300)
     private static let apps = colours.count
     private static let colours = ["red", "green", "blue", "white", "black", "grey", "pink", "brown", "teal", "gold"]
@@ -139,11 +139,12 @@ struct RegroupingCrashTests {
             for round in 0..<100 {
                 let before = try remaining(daemon)
                 guard before > 0 else { break }
-                // Groups move as soon as the database is open, so the first report must not wait until it is ready.
+                // Groups move as soon as the database is open, so the first report must not wait until the daemon is
+                // ready.
                 try daemon.launch()
                 let target = before * Int.random(in: 40...95, using: &random) / 100
                 guard round >= 2 else {
-                    // A fast daemon has moved all groups before it accepts connections, so nothing is reported.
+                    // A fast daemon may move all groups before it accepts connections, so this round reports nothing.
                     while try remaining(daemon) > target { try #require(daemon.isRunning) }
                     try daemon.kill()
                     if (1..<old.count).contains(try remaining(daemon)) { interrupted += 1 }
@@ -184,7 +185,7 @@ struct RegroupingCrashTests {
                 #expect(group.hasRegressed == regressed, "\(subject)")
                 let former = oldIDs["\(subject.name) \(subject.title)"] ?? []
                 #expect(former.count == 2 && former.contains(group.id), "the group has one of the earlier ids")
-                // Some of each state are enough: each query takes milliseconds.
+                // Some issues of each state are enough, because each query takes milliseconds.
                 guard subject.word.isMultiple(of: 5) else { continue }
                 for id in former { #expect(try client.show(id).group.id == group.id) }
             }

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Reloading the configuration", .daemonLog)
 struct ReloadTests {
-    @Test("A new destination gets records from then on, and a removed one gets none")
+    @Test("A destination that a reload adds gets only later records; one that a reload removes gets no more")
     func destinations() async throws {
         let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
         defer { listener.stop() }
@@ -34,7 +34,7 @@ struct ReloadTests {
 
     @Test("A removed destination is logged once, at the reload or start that removes it", arguments: [false, true])
     func removedDestination(restarts: Bool) async throws {
-        // Nothing listens there.
+        // Nothing listens on port 1.
         try await DaemonFixture.with("[OTLP old]\nURL=http://127.0.0.1:1\nProxy=") { daemon in
             _ = try RawClient(path: daemon.socket).report("Pending")
             try daemon.configure("[OTLP new]\nURL=http://127.0.0.1:1\nProxy=")

@@ -46,7 +46,7 @@ struct ReportRetryTests {
         }
     }
 
-    @Test("If a report is spooled and also reaches the suspended daemon, it is stored once after the next command")
+    @Test("A report that is spooled but has also reached the suspended daemon is not stored again by the next command")
     func spooledThoughTaken() async throws {
         try await DaemonFixture.with { daemon in
             daemon.process?.signal(SIGSTOP)
@@ -78,14 +78,14 @@ struct ReportRetryTests {
                 name: "program", environment: ["ISSUED_SOCKET": daemon.socket])
             #expect(try program.end() == .exit(0))
             let root = try RawClient(path: daemon.socket)
-            // If a run ends too soon, the next one sends the rest.
+            // If the program ended before it had sent all reports, issuectl sends the rest.
             try daemon.issuectl(["status"])
             try await eventually("all are stored") { try root.allRecords().count == 3 }
             #expect(Self.kept(daemon) == [])
             let records = try root.allRecords()
             #expect(Set(records.map(\.record.message)) == ["one", "two", "program 1"])
             let spooled = records.filter { $0.record.message != "program 1" }
-            // They keep the time of the original report, and have an application although its process has exited.
+            // They keep the time of the original report, and have an application although their process has exited.
             #expect(spooled.allSatisfy { ($0.record.occurredAt ?? .init(millisecondsSince1970: .max)) <= before })
             #expect(spooled.allSatisfy { $0.record.app?.name?.isEmpty == false })
         }

@@ -39,7 +39,7 @@ struct ReportingTests {
         }
     }
 
-    @Test("The sender is taken from the kernel, regardless of the record")
+    @Test("A stored record has the process id, the user id and the command of the process that sent it")
     func sender() async throws {
         try await DaemonFixture.with { daemon in
             let client = try RawClient(path: daemon.socket)
@@ -162,7 +162,7 @@ struct ReportingTests {
         }
     }
 
-    @Test("A follower with since first gets the existing records from that time on, and then new ones")
+    @Test("A follower with the filter `since` gets the existing records from that time on, and then new ones")
     func followSince() async throws {
         try await DaemonFixture.with { daemon in
             let client = try RawClient(path: daemon.socket)
@@ -181,7 +181,7 @@ struct ReportingTests {
         }
     }
 
-    @Test("A follower without since gets only new records")
+    @Test("A follower without the filter `since` gets only new records")
     func follow() async throws {
         try await DaemonFixture.with { daemon in
             let client = try RawClient(path: daemon.socket)
@@ -217,7 +217,7 @@ struct ReportingTests {
         }
     }
 
-    @Test("Reports sent before a hang-up are stored, even after an endless query")
+    @Test("Reports sent before a hang-up are stored, even if they follow an endless query on the same connection")
     func hungUp() async throws {
         try await DaemonFixture.with { daemon in
             do {

@@ -23,7 +23,7 @@ struct ResendTests {
             let second = try RawClient(path: daemon.socket)
             #expect(try second.report(records(1...5), producer: producer, sequence: 1) == duplicates(ids))
             let more = try second.report(records(6...8), producer: producer, sequence: 6).map { try $0.storedID }
-            // Later calls on the first connection are already known.
+            // The records of a later call on the first connection are already known.
             let late = try first.report(records(4...7), producer: producer, sequence: 4)
             #expect(late == duplicates(ids[3...] + more[..<2]))
             try daemon.kill()
@@ -34,7 +34,7 @@ struct ResendTests {
         }
     }
 
-    @Test("Records of another producer with the same numbers are no duplicates, even if it is a forked child")
+    @Test("Records of another producer with the same numbers are no duplicates, even if the producer is a forked child")
     func twoProducers() async throws {
         try await DaemonFixture.with { daemon in
             let client = try RawClient(path: daemon.socket)
@@ -52,7 +52,7 @@ struct ResendTests {
         }
     }
 
-    @Test("Spilled reports that are sent after newer ones, with their own producer, are stored")
+    @Test("Spilled reports, which have a producer of their own, are stored even if newer reports were sent first")
     func spilled() async throws {
         try await DaemonFixture.with { daemon in
             let client = try RawClient(path: daemon.socket)
@@ -66,7 +66,7 @@ struct ResendTests {
         }
     }
 
-    @Test("After a refused call, later calls are refused until it is resent, so none is lost as a duplicate")
+    @Test("After a refused call, later calls are refused until it is resent, so no record is lost as a duplicate")
     func refusedBetween() async throws {
         try await DaemonFixture.with { daemon in
             let client = try RawClient(path: daemon.socket)
@@ -79,7 +79,7 @@ struct ResendTests {
             #expect(try client.answer(of: ReportReply.self).receipts.count == 3)
             #expect(CollectorError(try client.reply()) != nil)
             guard case .busy = CollectorError(try client.reply()) else {
-                Issue.record("The call after the refused one was accepted.")
+                Issue.record("The call after the refused one was not answered with Busy.")
                 return
             }
             let again = try client.report(records(4...6), producer: producer, sequence: 4)

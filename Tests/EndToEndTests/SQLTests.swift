@@ -137,7 +137,7 @@ struct SQLTests {
         }
     }
 
-    @Test("The Python example and the table records return the same records as a decoder written for the tests")
+    @Test("The Python example and the table `records` return the same records as a decoder written for the tests")
     func readers() async throws {
         try await DaemonFixture.with { daemon in
             try Self.reportVaried(to: daemon)

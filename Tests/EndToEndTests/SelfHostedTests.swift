@@ -42,12 +42,12 @@ struct SelfHostedTests {
         #expect(try daemon.file.ledgerFaults == [])
     }
 
-    @Test("The results of all documents are read, even if a proxy removes the filter from the request")
+    @Test("The results of all documents are read, even if a proxy removes filter_path and the response is large")
     func longReply() async throws {
         try await with {
             "[Elasticsearch]\nURL=http://127.0.0.1:\($0.port)/behind-proxy\nCredential=TOKENFILE\nUser=elastic"
         } _: { daemon, stores, client in
-            // Requests are small at first, so that thousands of records are needed for a large one.
+            // Requests are small at first, so thousands of records are needed for a large response.
             let ids = try (0..<5).flatMap { _ in try report(1000, "Broken", client) }
             try await settled(client, daemon)
             #expect(try Set(stores.documents.keys) == Set(ids))
@@ -58,7 +58,7 @@ struct SelfHostedTests {
         }
     }
 
-    @Test("Elasticsearch gets every record once by its id, and a rejected one is a dead letter")
+    @Test("Elasticsearch stores every record once, under its id; a rejected record becomes a dead letter")
     func elasticsearch() async throws {
         try await with {
             "[Elasticsearch]\nURL=http://127.0.0.1:\($0.port)\nCredential=TOKENFILE\nUser=elastic\nIndex=issues"
@@ -86,7 +86,7 @@ struct SelfHostedTests {
             let fate = try #require(try client.show(bad[0]).fates.first)
             #expect(fate.outcome == .deadLettered)
             #expect(fate.answer?.contains("mapper_parsing_exception") == true)
-            // Both are in one request, so that the reply is about both.
+            // The two records are sent in one request, so its response has the results of both.
             let both = try client.report("Taken", "POISON")
             ids.append(both[0])
             try await settled(client, daemon)
@@ -133,7 +133,7 @@ struct SelfHostedTests {
     }
 
     @Test(
-        "A server that returns 200 for everything is not accepted as a store, and nothing is lost",
+        "If a server returns 200 but not the expected response, the destination is paused, and no record is lost",
         arguments: ["ClickHouse", "Elasticsearch", "OTLP"])
     func anyServer(section: String) async throws {
         try await with {

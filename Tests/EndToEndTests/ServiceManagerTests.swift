@@ -40,7 +40,7 @@ struct ServiceManagerTests {
             try Process.run(URL(filePath: "/usr/bin/mkfifo"), arguments: [pipe]).waitUntilExit()
             daemon.process?.signal(SIGHUP)
             try daemon.waits(for: "RELOADING=1")
-            // These take longer than the watchdog's time.
+            // Six notifications take longer than the watchdog's timeout.
             for _ in 1...6 { try daemon.waits(for: "WATCHDOG=1", within: .seconds(5)) }
             #expect(try RawClient(path: daemon.socket).report("During the reload").count == 1)
             let states = { daemon.notifications.lines.filter { $0 == "READY=1" || $0 == "RELOADING=1" } }
@@ -52,7 +52,9 @@ struct ServiceManagerTests {
         }
     }
 
-    @Test("Only a watchdog for any process or for this one gets notifications", arguments: [nil, "1"])
+    @Test(
+        "The daemon sends watchdog notifications if WATCHDOG_PID= is not set, but not if it names another process",
+        arguments: [nil, "1"])
     func othersWatchdog(pid: String?) async throws {
         var configuration = DaemonConfiguration()
         configuration.environment["WATCHDOG_USEC"] = "1000"

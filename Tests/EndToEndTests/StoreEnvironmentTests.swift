@@ -6,11 +6,11 @@ import UnixIO
 
 @Suite("External changes to the store", .daemonLog)
 struct StoreEnvironmentTests {
-    /// How a second daemon comes to the database of the first one.
+    /// How a second daemon opens the database of the first one.
     enum SecondDaemon: CaseIterable {
         case samePath
         case lockFileRemoved
-        /// It knows the database by another name.
+        /// The second daemon opens the database by another name.
         case hardLink
     }
 
@@ -103,7 +103,7 @@ struct StoreEnvironmentTests {
         }
     }
 
-    @Test("Commits that were lost with the WAL of a killed run are a fault until the next start")
+    @Test("Commits that were lost with the WAL of a killed run are a fault of the next run, but not of the one after")
     func commitsLost() async throws {
         try await DaemonFixture.with { daemon in
             #expect(try RawClient(path: daemon.socket).report("Lost").count == 1)

@@ -32,7 +32,7 @@ struct TLSFaultTests {
     }
 
     @Test(
-        "Without trusted TLS, nothing is sent, and the status says why; once it is trusted, each record arrives once",
+        "Without trusted TLS, nothing is sent, and the status says why; with trusted TLS, each record arrives once",
         arguments: [
             ("tls_unknown_ca", "tls", "was issued by an unknown authority"),
             ("tls_expired", "tls", "has expired"),

@@ -50,7 +50,7 @@ struct ThirdPartyClientTests {
         }
     }
 
-    @Test("Python's logging reports through the example's handler, also what was logged before the daemon ran")
+    @Test("Python's logging reports through the example handler, which keeps the newest records until the daemon runs")
     func pythonLogging() async throws {
         let python = try TestBinaries.python3
         try await DaemonFixture.with(starts: false) { daemon in

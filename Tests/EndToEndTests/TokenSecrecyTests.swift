@@ -7,7 +7,7 @@ import Testing
 @Suite("Secrecy of the token", .daemonLog)
 struct TokenSecrecyTests {
     private static let marked = "mArKeD+token/with=signs"
-    /// The token, its encoded form, and its beginning, which would reveal a truncated one.
+    /// The token, two encoded forms of it, and its beginning, which also finds a truncated token.
     private static let forms = [marked, "mArKeD%2Btoken%2Fwith%3Dsigns", "mArKeD%2btoken%2fwith%3dsigns", "mArKeD"]
 
     @Test("The token is in no log, reply, status, database or process list, whatever the listener does")

@@ -7,7 +7,7 @@ import UnixIO
 /// The short form of the torture test; `scripts/torture` runs the long one.
 @Suite("Fault injection in the daemon", .daemonLog)
 struct TortureTests {
-    /// Runs a fault campaign with a fixed seed.
+    /// Runs faults against a daemon with a fixed seed, and then compares the forwarded records with the ledger.
     private func besiege(
         maxSize: String = "56M", checksDestination: Bool = true, _ body: (TortureRun) throws -> Void
     ) async throws {
@@ -59,7 +59,7 @@ struct TortureTests {
         }
     }
 
-    @Test("The daemon continues and starts despite failing file system calls")
+    @Test("The daemon keeps running, and can start, despite failing file system calls")
     func failingCalls() async throws {
         try await besiege { tortureRun in
             for number in [1, 3, 10] {
@@ -70,13 +70,13 @@ struct TortureTests {
         }
     }
 
-    @Test("Repeated read errors of a page do not cause a sound database to be moved aside")
+    @Test("Repeated errors while a sound database is read do not cause it to be moved aside")
     func pagesNotGiven() async throws {
         try await besiege { tortureRun in
             func lines(_ text: String) -> Int {
                 tortureRun.daemon.log.split(separator: "\n").count { $0.contains(text) }
             }
-            // A new store would contradict the oracle, too.
+            // If the daemon continued with a new store, the oracle would find a contradiction, too.
             for number in 1...30 where lines("reopening it") < 3 {
                 try tortureRun.failCall(number, count: 8, with: .inputOutput, "EIO")
             }

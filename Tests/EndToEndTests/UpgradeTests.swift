@@ -156,7 +156,8 @@ struct UpgradeTests {
             for call in calls.split(separator: "\n") {
                 let call = try JSONSerialization.jsonObject(with: Data(call.utf8)) as? [String: Any]
                 let method = try #require(call?["method"] as? String)
-                // Their ids are those of another database, and one day the end of the silence will be in the past.
+                // The ids in these calls are those of another database, and one day the end of the silence will be in
+                // the past.
                 if ["SetState", "MergeGroups", "AddSilence"].contains(where: method.hasSuffix) { continue }
                 let parameters = try JSONSerialization.data(withJSONObject: call?["parameters"] ?? [:])
                 try client.begin(method, String(decoding: parameters, as: UTF8.self))
@@ -170,7 +171,7 @@ struct UpgradeTests {
         }
     }
 
-    @Test("Calls that an earlier client could not send are sent by the next one", arguments: [9, 15])
+    @Test("Calls that an earlier issuectl could not send are sent by the current issuectl", arguments: [9, 15])
     func spill(version: Int) async throws {
         try await DaemonFixture.with { daemon in
             let folder = daemon.folder[".local/state/issued/unsent/issuectl"]

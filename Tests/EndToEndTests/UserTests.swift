@@ -89,7 +89,7 @@ struct UserTests {
             #expect(try deployed(first) == ["\(Self.first) 1"])
             #expect(try deployed(second) == ["\(Self.second) 2"])
             #expect(try deployed(root) == ["all 3", "\(Self.second) 2", "\(Self.first) 1"])
-            // A report makes the deployments of all users' applications visible to its sender.
+            // After a report of the application, its sender sees the deployments that were declared for all users.
             _ = try second.report([IssueRecord(message: "m", app: Application(name: "shop", version: "3"))])
             #expect(try deployed(second) == ["all 3", "\(Self.second) 2"])
         }
@@ -172,7 +172,7 @@ struct UserTests {
         }
     }
 
-    @Test("A report with another user's fingerprint and application goes into a group of its own user")
+    @Test("A report with another user's fingerprint and application goes into a group of the reporting user")
     func groups() async throws {
         try await DaemonFixture.with { daemon in
             let first = try OtherUser.client(Self.first, of: daemon)

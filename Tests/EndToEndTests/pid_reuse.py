@@ -2,12 +2,13 @@
 
     pid_reuse.py SOCKET DAEMON ACCEPTED UID FOLDER
 
-DAEMON is the daemon's pid. ACCEPTED is `late` if the daemon accepts the
-connection only when the pid has been reused (it is stopped until then), or
-`early` if it has accepted it before. The maker of the connection has the user
-id UID; the process that gets its pid afterwards belongs to root and is named
-`impostor`. Must be run by root. Prints the pid and the answer to the report,
-or `taken` if another process got the pid.
+DAEMON is the daemon's pid. If ACCEPTED is `early`, the daemon accepts the
+connection before the pid is reused. If it is `late`, the daemon is stopped until
+the pid has been reused, and accepts the connection afterwards. The maker of the
+connection has the user id UID. The process that gets its pid afterwards belongs
+to root and runs the program `impostor`, which is created in FOLDER. Must be run
+by root. Prints the pid and the answer to the report, or `taken` if another
+process got the pid.
 """
 import os, shutil, signal, socket, sys, time
 

@@ -3,9 +3,8 @@
     proxy.py FOLDER
 
 Listens on a free port of the loopback interface and writes its number to
-FOLDER/port, and the method and target of each request to FOLDER/seen, up to a
-"?".
-If FOLDER/refuse exists, replies with the status in it.
+FOLDER/port. Appends the method of each request, and its target up to a "?", to
+FOLDER/seen. If FOLDER/refuse exists, replies with the status in that file.
 """
 
 import os

@@ -4,9 +4,10 @@
     restarts.py ISSUED CONFIGURATION SOCKET RESTARTS CLIENTS
 
 Holds the listening socket, passes it to one daemon after the other, and stops each with SIGTERM. Meanwhile CLIENTS
-threads report numbered records, one in a call. A client whose connection ends connects again at once and repeats its
-call. Prints as JSON: restarts, records (with a receipt), ids (that differ), received (as the last daemon counts),
-refused (connections), failed (calls with an error) and failures (the different errors of both).
+threads report numbered records, one per call. A client whose connection ends connects again at once and repeats its
+call. Prints as JSON: restarts, records (with a receipt), ids (distinct ones), received (as the last daemon counts),
+refused (connections), failed (calls with an error) and failures (the distinct errors of refused connections and failed
+calls).
 """
 import json
 import random

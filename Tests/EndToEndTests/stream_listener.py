@@ -4,8 +4,8 @@
 
 Creates a certificate authority and a certificate for 127.0.0.1 with the command
 openssl, writes FOLDER/ca.pem and then FOLDER/port, and appends each received
-line to FOLDER/lines. If FOLDER/hang-up exists, closes the connection after its
-first bytes, and removes the file.
+line to FOLDER/lines. If FOLDER/hang-up exists when bytes arrive, stores their
+lines, closes the connection and removes the file.
 """
 
 import os

@@ -119,7 +119,7 @@ node *make_node(disk *disk, const char *path) {
     node *node = grown(NULL, sizeof *node);
     memset(node, 0, sizeof *node);
     node->path = strdup(path);
-    /* It is not open yet, so closing it loses no lock of this process. */
+    /* This process has not opened the file yet, so closing it here releases no lock. */
     load(node);
     node->next = disk->nodes;
     disk->nodes = node;

@@ -100,7 +100,8 @@ static void attach(void) {
 /* Called by vfs.c for each write, not in a signal handler. */
 int faultvfs_has_room(void) { return has_room; }
 
-/* A program has configured SQLite before it first opens a database. */
+/* Attaching initialises SQLite, so it waits until the program first opens a database: by
+   then, the program has configured SQLite. */
 int sqlite3_open_v2(const char *path, sqlite3 **database, int flags, const char *vfs) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     static int (*open_under)(const char *, sqlite3 **, int, const char *);

@@ -227,7 +227,7 @@ static int fault_open(sqlite3_vfs *vfs, const char *path, sqlite3_file *base, in
     int code = call_fails(disk, FAULTVFS_OPEN) ? SQLITE_CANTOPEN : SQLITE_OK;
     node *node = node_at(disk, path);
     if (code == SQLITE_OK) {
-        /* Read before it is opened, because closing it later would release its locks. */
+        /* Read the file before it is opened: make_node closes it again, which would release the locks on it. */
         if (!node) node = make_node(disk, path);
         code = under->xOpen(under, path, real(base), flags, flags_out);
         if (code != SQLITE_OK && node->opened == 0 && node->synced.size == 0 && node->seen.size == 0) {

@@ -150,7 +150,7 @@ struct StoreQueriesTests {
             thread.join()
             #expect(failure?.code == .tryAgain)
             #expect(failure?.message?.contains("write-ahead log") == true)
-            // A WAL that is too large already does not matter: it may be left over.
+            // A WAL that is already too large ends a query only if it grows further, because it may be left over.
             #expect(try run("SELECT count(*) > 0 FROM copies", on: store)[0].rows == [[.integer(1)]])
         }
     }
@@ -195,7 +195,7 @@ struct StoreQueriesTests {
         }
     }
 
-    @Test("A database contains the stores of its records or, before the first record, the store with the id 0")
+    @Test("`contains(store:)` is true only for the store codes of a database or, before its first record, for code 0")
     func stores() throws {
         try withStore { path, writer in
             #expect(try StoreQueries(path: path).contains(store: "000000000000"))

@@ -20,9 +20,10 @@ package final class ChildProcess {
     private let folder: ScratchFolder
     private let name: String
 
-    /// Starts a program. Its output and errors are appended to files in the folder.
+    /// Starts a program. Its standard output and error are appended to files in the folder.
     ///
-    /// - Parameter stream: Its standard input and output; nil for no input and output to a file.
+    /// - Parameter stream: The program's standard input and output. If nil, it has no input, and its output is appended
+    ///   to a file.
     package init(
         _ program: String, _ arguments: [String] = [], in folder: ScratchFolder, name: String,
         environment: [String: String] = [:], stream: consuming FileDescriptor? = nil

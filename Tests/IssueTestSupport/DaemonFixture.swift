@@ -137,18 +137,18 @@ package final class DaemonFixture {
         }
     }
 
-    /// Waits until the daemon has logged a text, and checks how often.
+    /// Waits until the daemon has logged a text, and checks how often the log contains it.
     ///
-    /// The daemon logs what it did after it has answered, so a line may come later than the answer.
+    /// The daemon answers a call before it logs what it did, so a line may come later than the answer.
     ///
     /// - Parameter count: How many times the log contains the text, or nil if that doesn't matter.
     package func logs(_ text: String, count: Int? = nil) async throws {
         var found = 0
-        try await eventually("it has logged “\(text)”") {
+        try await eventually("the daemon has logged “\(text)”") {
             found = log.ranges(of: text).count
             return found >= count ?? 1
         }
-        if let count, found > count { throw Failure(description: "It has logged “\(text)” \(found) times.") }
+        if let count, found > count { throw Failure(description: "The daemon has logged “\(text)” \(found) times.") }
     }
 
     /// Returns a number from a line of `/proc/PID/status`, in KiB.

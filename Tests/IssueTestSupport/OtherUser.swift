@@ -14,7 +14,7 @@ package enum OtherUser {
 
     private static var setpriv: String? { TestBinaries.tool("/usr/bin/setpriv", "/bin/setpriv") }
 
-    /// Returns the words of a command that runs another one as this user, without further groups.
+    /// Returns the words that, put before a command, run it as this user without supplementary groups.
     package static func launcher(_ uid: UInt32) throws -> [String] {
         guard let setpriv else { throw CocoaError(.featureUnsupported) }
         return [setpriv, "--reuid", "\(uid)", "--regid", "\(uid)", "--clear-groups"]

@@ -59,7 +59,7 @@ package struct ScannedBlock {
             id += Int64(skipped) + 1
             ids.append(id)
         }
-        guard id <= lastID, !ids.isEmpty else { throw Invalid(reason: "it has ids above its last one") }
+        guard id <= lastID, !ids.isEmpty else { throw Invalid(reason: "it has no ids, or ids above its last one") }
     }
 
     private subscript(column: Column) -> [UInt64] { columns[column.rawValue] }
@@ -326,7 +326,7 @@ extension ScannedBlock.Invalid {
 
 /// The records of all blocks, as a table.
 private final class ScannedRecords: RowSource {
-    // The connection keeps the table.
+    // Not a strong reference, because the connection owns the table and so keeps this object.
     private unowned let connection: DatabaseConnection
 
     init(_ connection: DatabaseConnection) {

@@ -4,8 +4,8 @@ import UnixIO
 
 /// Starts programs with only the given descriptors, and waits for them to end.
 ///
-/// Foundation's `Process` detects the end of a program by a descriptor that other children may inherit, and then never
-/// notices it. It also leaves signals blocked.
+/// Foundation's `Process` detects the end of a program by a descriptor. If another child has inherited the descriptor,
+/// `Process` does not notice the end. It also leaves signals blocked.
 enum Spawning {
     /// Starts a program in a process group of its own, and returns its process id.
     ///

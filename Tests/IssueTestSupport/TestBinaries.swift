@@ -2,7 +2,7 @@ import Foundation
 
 /// The location of the programs under test.
 package enum TestBinaries {
-    /// Whether they were chosen explicitly. `scripts/test --all` chooses release builds.
+    /// Whether the programs were chosen explicitly. `scripts/test --all` chooses release builds.
     package static var areChosen: Bool { chosenFolder != nil }
 
     private static var chosenFolder: String? {
@@ -39,7 +39,7 @@ package enum TestBinaries {
     package static let repository = URL(filePath: #filePath).deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent().path()
 
-    /// A Python interpreter with the package `varlink`, or nil if the tests were given none.
+    /// A Python interpreter with the package `varlink`, or nil if there is none. `ISSUED_TEST_PYTHON` changes the path.
     package static var python: String? {
         let chosen =
             ProcessInfo.processInfo.environment["ISSUED_TEST_PYTHON"] ?? "\(repository).build/python/bin/python"

@@ -1,4 +1,4 @@
-"""Copies between its standard input and output, which are one socket, and the daemon's."""
+"""Copies data both ways between the socket that is its standard input and output and the daemon's socket."""
 import os, selectors, socket, sys
 near = socket.socket(fileno=0)
 far = socket.socket(socket.AF_UNIX)

@@ -137,7 +137,7 @@ def prepare():
     run("groupadd", "watchers")
     run("usermod", "--append", "--groups", "watchers", "boris")
     os.makedirs(TLS)
-    # The description is in the journal, and is the command line unless it is given.
+    # Without a description, systemd would write the command line, and with it the token, to the journal.
     run("systemd-run", "--quiet", "--unit=listener", "--description=Listener", f"{HERE}/fake-logz", "--keep-running",
         "--token", TOKEN, "--port", str(LISTENER), "--control-port", str(CONTROL))
     run("systemd-run", "--quiet", "--unit=tls", "/usr/bin/python3", f"{HERE}/tls_front.py", TLS, str(LISTENER))

@@ -2,8 +2,9 @@
 
 An example is a command after "$ " or "# ", and the lines that follow are its output. Sections with a command for root
 other than issuectl are run here or by Tests/Package/checks, all others by Tests/EndToEndTests. The rules of comparison
-are those of OperationsPage.swift there: numbers, units, times, ids and white space may differ, "…" matches any text,
-and a line of "…" alone any lines. Units may also follow without a space, as systemd prints them.
+are those of OperationsPage.swift there: numbers, units, times, ids and white space may differ from the page, "…"
+matches any text within a line, and a line that is only "…" matches any number of lines. Units may also follow without
+a space, as systemd prints them.
 """
 
 import os

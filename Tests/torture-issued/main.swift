@@ -1,4 +1,4 @@
-// Has every fault befall the daemon, for scripts/torture.
+// Applies every kind of fault to a daemon, for scripts/torture.
 
 import Torture
 

@@ -1,4 +1,4 @@
-/* Process functions for tests that Swift does not import from the C headers. */
+/* Process functions that Swift does not import from the C headers, for tests. */
 #pragma once
 
 #include <spawn.h>

@@ -4,10 +4,11 @@
     make.py ISSUED ISSUECTL NAME
 
 ISSUED and ISSUECTL are the programs of that version, and NAME is the version of its schema. Writes store-NAME.db.gz, the
-database of a daemon that was stopped, calls-NAME.json, the calls of the version's issuectl, one in a line, and
-spill-NAME, the calls that issuectl could not send, if the version can keep them. The database has rows in all tables of
-its version: from 10 on deployments, from 11 an issue that is resolved in a version, from 13 issues that are merged and one
-that is muted for a number of occurrences, from 14 pending notifications and a silence, and from 15 an escalation.
+database of a daemon that was stopped; calls-NAME.json, the calls of the version's issuectl, one per line; and
+spill-NAME, the calls that issuectl could not send, if the version can keep them. The database has records that are
+pending at a destination, a resolved issue and a muted one. From version 10 on, it also has a deployment; from 11, the
+issue is resolved in a version; from 13, two issues are merged, and the mute ends after a number of occurrences; from
+14, it has pending notifications and a silence; and from 15, an escalation.
 """
 import gzip
 import json
@@ -90,7 +91,7 @@ if version >= 13:
     control("group", "merge", *web, "--reason", "the same fault", "--yes")
 if version >= 14:
     control("silence", "add", "--app", "import", "--for", "365d", "--reason", "migration")
-    # Until all events are stored.
+    # Wait until all events are stored.
     while json.loads(control("--json", "notify"))["notifiers"][0]["received"] < 5 + (version >= 15):
         time.sleep(0.01)
 for arguments in [["list", "--app", "shop", "--severity", "error", "--since", "2020-01-01"],

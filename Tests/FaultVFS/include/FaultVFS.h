@@ -45,12 +45,15 @@ int64_t faultvfs_failed(int disk);
 /* Returns the number of calls of a set so far. */
 int64_t faultvfs_calls(int disk, int calls);
 
-/* Returns the total size of all files in bytes, and limits it. -1 means no limit. */
+/* The first returns the total size of all files in bytes, the second limits it. -1 means
+   no limit. */
 int64_t faultvfs_bytes(int disk);
 void faultvfs_limit(int disk, int64_t bytes);
 
-/* Takes an image of what a power cut would leave, before one in one_in calls of a set
-   (0: none). An image is a folder next to the disk's, with a number appended to its name. */
+/* An image is what a power cut would leave: a folder next to the disk's, with a number
+   appended to its name. The first function takes one before each call of a set, at random
+   with a probability of 1 / one_in, and none if one_in is 0. The second takes one now. The
+   last two return the number of images so far. */
 void faultvfs_take_images(int disk, int calls, uint32_t one_in);
 int64_t faultvfs_take_image(int disk);
 int64_t faultvfs_images(int disk);

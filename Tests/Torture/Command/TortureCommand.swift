@@ -25,7 +25,7 @@ package struct TortureCommand {
             CurrentProcess.exit(0)
         }
         do {
-            // A client without a daemon writes to a closed socket; the write call reports it.
+            // If the daemon has ended, a client that writes to its socket must get an error, not end this process.
             try Signal.pipe.ignore()
             CurrentProcess.exit(try await run(parsed) ? 0 : 1)
         } catch {

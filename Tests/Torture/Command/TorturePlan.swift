@@ -79,8 +79,8 @@ struct TorturePlan {
         return steps
     }
 
-    /// Returns faults of every call in turn, under load and at the start. A start makes fewer calls, so that its turns
-    /// may end earlier.
+    /// Returns faults of every call in turn, under load and at the start. A start makes fewer calls, so the faults at
+    /// the start may end earlier.
     private func eachCall() -> [NamedStep] {
         var steps: [NamedStep] = []
         for (name, error) in Self.errors {

@@ -18,7 +18,7 @@ package final class FaultControl {
         case failedKind
     }
 
-    /// The calls that may fail, ordered by their numbers.
+    /// The names of the kinds of calls that may fail, by their numbers in `faults_kind`.
     package static let kinds = ["none", "open", "read", "write", "sync", "truncate", "map", "unlink", "stat"]
 
     package let path: String

@@ -4,9 +4,9 @@ import SQLiteKit
 
 /// Examines a store repeatedly, each time only what is new, and compares it with the oracle.
 ///
-/// A row is read once while it exists. Rows that retention removes later have been counted, so that the remaining
-/// counts can be checked. For rows removed before they were read, their number is checked. Each look also checks that
-/// no other rows than those that retention has removed are gone.
+/// No row is read twice. A row that retention removes later has been counted by then, so the sums that the store keeps
+/// can still be checked. Of rows that are removed before they are read, only the number is checked. Each look also
+/// checks that no rows are gone except those that retention has removed.
 package final class Inspection {
     /// Old counts are stored per hour. With a shifted wall clock, any count may be old.
     struct HourKey: Hashable {

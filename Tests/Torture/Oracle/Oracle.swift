@@ -75,7 +75,7 @@ package final class Oracle: Sendable {
         state.withLock { $0.memories[reporter].nextNumber }
     }
 
-    /// Counts a call that was sent again.
+    /// Counts the records of a call that was sent again.
     func resent(_ reporter: Int, _ call: Int) {
         state.withLock { $0.memories[reporter].resent += $0.memories[reporter].calls[call].count }
     }
@@ -237,7 +237,7 @@ package final class Oracle: Sendable {
             case .entrusted:
                 for number in good {
                     let row = memory.found[number]
-                    // Rows removed before they were read may be any of those without a receipt.
+                    // A row that was removed before it was read may be that of any record without a receipt.
                     if case .none = memory.receipts[number], row != 0 || !overlooked.isEmpty { continue }
                     if case .stored(let promised) = memory.receipts[number], promised == row { continue }
                     if case .stored(let promised) = memory.receipts[number], row == 0,

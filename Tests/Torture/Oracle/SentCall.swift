@@ -3,7 +3,7 @@ struct SentCall {
     enum Outcome {
         /// The call is sent again until it is answered.
         case open
-        /// The outcome will never be known: all of it is stored, or none.
+        /// The outcome will never be known: either all records of the call are stored, or none.
         case unknown
         case answered
         /// The client library has accepted it and reported the ids of some records. All are stored in the end.

@@ -8,7 +8,8 @@ struct Phase {
     }
 
     var activity = Activity.settling
-    /// The number of times that the reporters were told to settle. Distinguishes the current time from earlier ones.
+    /// The number of times that the reporters were told to settle. Distinguishes the current instruction from earlier
+    /// ones.
     var number = 0
     /// Whether the reporters must fill ranges.
     var fillsRanges = false

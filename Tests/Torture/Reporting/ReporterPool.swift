@@ -66,7 +66,7 @@ final class ReporterPool: Sendable {
         }
     }
 
-    /// Waits until everything that was begun has ended.
+    /// Tells the reporters to begin nothing new, and waits until all open calls have ended.
     func settle(within time: Duration = .seconds(120)) throws {
         change { phase in
             phase.activity = .settling
@@ -95,7 +95,7 @@ final class ReporterPool: Sendable {
 
     // MARK: Waiting
 
-    /// Waits until the instruction is no longer to settle with this number.
+    /// Waits until the current instruction is another one than to settle with this number.
     func waitForWork(after number: Int) {
         _ = phase.wait { phase -> Bool? in
             if case .settling = phase.activity, phase.number == number { return nil }

@@ -47,8 +47,8 @@ package enum DamageRun {
         return row
     }
 
-    /// Starts the daemon while it may not read its state directory. Root may read everything, so if this process is
-    /// root, the daemon runs as another user.
+    /// Starts the daemon while it can't read its state directory. Root can read everything, so if this process is root,
+    /// the daemon runs as another user.
     private static func runUnreadableFolder(_ daemon: DaemonFixture) throws -> TortureTable.Row {
         var row = TortureTable.Row()
         try report(1, daemon, &row)

@@ -42,7 +42,8 @@ extension TortureRun {
         }
     }
 
-    /// Arms a point and triggers it. Returns `true` if the daemon was killed there. It has ended in any case.
+    /// Arms a point and triggers it. Returns `true` if the daemon was killed there. The daemon has
+    /// ended in any case.
     private func reach(_ point: Int, _ trigger: Trigger) throws -> Bool {
         var pass = 1
         switch trigger {

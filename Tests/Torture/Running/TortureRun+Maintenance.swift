@@ -29,7 +29,7 @@ extension TortureRun {
         }
     }
 
-    /// Erases the newest records, and kills the daemon during or after that.
+    /// Erases the newest records. At random, the daemon is killed during the purge, and killed or stopped after it.
     package func purgeNewest() throws {
         try round("The newest purged") {
             load(for: 50...200)
@@ -116,7 +116,7 @@ extension TortureRun {
         return filter
     }
 
-    /// Reports a few records while the other reporters are idle.
+    /// Reports up to 800 records while the other reporters are idle.
     private func visit() throws {
         let payload = Payload(seed: generator.next(), app: Self.visitor, ballast: 0)
         let reporter = oracle.add(ReporterMemory(payload: payload, uid: CurrentProcess.userID))

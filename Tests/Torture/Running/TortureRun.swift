@@ -40,7 +40,8 @@ package final class TortureRun {
         try pool.start(styles, seed: seed)
     }
 
-    /// Returns the daemon's configuration. It keeps little and forwards much, so that all parts are busy.
+    /// Returns the daemon's configuration. With it, the daemon keeps few records and forwards many, so all its parts
+    /// are busy.
     package static func configuration(
         _ listener: FakeLogz, control: FaultControl, library: String, maxSize: String = "56M"
     ) -> DaemonConfiguration {
