@@ -67,6 +67,7 @@ struct TortureTests {
                 try tortureRun.failCall(number, count: 5, with: .deviceFull, "ENOSPC")
             }
             for number in [1, 4, 9] { _ = try tortureRun.failCallAtStart(number, count: 2, with: .inputOutput, "EIO") }
+            #expect(tortureRun.table.unreached == [])
         }
     }
 
@@ -100,6 +101,7 @@ struct TortureTests {
         let disk = try FaultLibrary.buildDisk(in: tools)
         try await besiege { tortureRun in
             for cut in TortureRun.Cut.allCases { try tortureRun.cutPower(cut, disk: disk) }
+            #expect(tortureRun.table.unreached == [])
         }
     }
 
