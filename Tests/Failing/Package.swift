@@ -6,7 +6,7 @@ import PackageDescription
 let package = Package(
     name: "failing",
     dependencies: [
-        // Only the library itself: a test that reports needs no setup.
+        // The tests need only the library Issues: a test that reports needs no setup.
         .package(name: "issued", path: "../.."),
         // Replaces the package of this name on which swift-turnstile depends.
         .package(path: "../../Compatibility/swift-issue-reporting"),

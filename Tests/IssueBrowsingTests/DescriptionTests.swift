@@ -13,7 +13,7 @@ struct DescriptionTests {
                 + "(3 times, Shop/Catalogue.swift:42, 2026-11-21T11:57:00.000Z)")
     }
 
-    @Test("Text of senders stays on its line and contains no terminal sequences")
+    @Test("Text of senders is shown on one line and contains no terminal sequences")
     func hostile() throws {
         #expect(
             "\(try StoredRecord(json: Array(Replies.plainRecord.utf8)))"
@@ -45,7 +45,7 @@ struct DescriptionTests {
             ])
     }
 
-    @Test("Details are described by a line for the record, the group and each destination")
+    @Test("Details are described by one line each for the record, the group and each destination")
     func details() throws {
         #expect(
             "\(try IssueDetails(json: Array(Replies.shown.utf8)))" == """
@@ -63,7 +63,7 @@ struct DescriptionTests {
                 """)
     }
 
-    @Test("The status is described by a line for the daemon and each fault, destination and suppression")
+    @Test("The status is described by one line each for the daemon, each fault, each destination and each suppression")
     func status() throws {
         #expect(
             "\(try DaemonStatus(json: Array(Replies.status.utf8)))" == """

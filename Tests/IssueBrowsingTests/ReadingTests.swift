@@ -42,7 +42,7 @@ struct ReadingTests {
         #expect(record.backtrace.isEmpty)
     }
 
-    @Test("A frame contains its location, and names if the sender knew them")
+    @Test("A frame has the members that the sender gave; the others are nil")
     func backtrace() throws {
         let backtrace = try StoredRecord(json: Array(Replies.record.utf8)).backtrace
         #expect(backtrace.map(\.image) == ["shop", "libc.so.6", nil])

@@ -40,7 +40,7 @@ private final class RecordingPresenter: IssuePresenter {
 
 @Suite("Errors in an application with Foundation")
 struct LocalizedErrorTests {
-    @Test("localizedDescription returns the text of a reportable error")
+    @Test("localizedDescription returns the user message of a reportable error or, if there is none, its message")
     func ownText() {
         #expect(OutOfStock().localizedDescription == "This article is sold out.")
         #expect((OutOfStock() as any Error).localizedDescription == "This article is sold out.")
@@ -63,7 +63,7 @@ struct LocalizedErrorTests {
         #expect(reports[1].metadata["localized_description"] == nil)
     }
 
-    @Test("The texts of a localized error are metadata, and its message is the same in all languages")
+    @Test("The texts of a localized error are added as metadata, and its message is the same in all languages")
     func facts() throws {
         let sink = CollectingSink()
         withIssueReporters([sink]) { reportIssue(Localized()) }
@@ -81,7 +81,7 @@ struct LocalizedErrorTests {
         withIssueReporters([]) {
             withErrorResponders(.present(on: presenter)) {
                 reportIssue(Localized())
-                // Its text is for developers.
+                // Not shown, because its text is for developers.
                 reportIssue(Silent())
             }
         }

@@ -11,7 +11,7 @@ private struct Own: ReportableError {
     var underlyingErrors: [any Error] { [Bare()] }
 }
 
-/// A sink that stores the reports that it receives.
+/// A sink that stores the messages of the reports that it receives.
 private final class Collector: IssueSink {
     private let stored = Mutex<[String]>([])
 
@@ -75,7 +75,7 @@ struct PresenterTests {
         #expect(presenter.prompts.map { $0.options.map(\.style) } == [[.recommended, .normal]])
     }
 
-    @Test("An error without a user message goes to the next responder and is reported once")
+    @Test("An error without a user message is not shown, and is reported once")
     func plain() {
         let collector = Collector()
         let presenter = ScriptedPresenter()
@@ -89,7 +89,7 @@ struct PresenterTests {
         #expect(collector.messages == ["Bare()", "words"])
     }
 
-    @Test("An error reported by the chosen option goes to the outer responders")
+    @Test("An issue that the chosen option reports reaches the reporters")
     func failingChoice() {
         let collector = Collector()
         let presenter = ScriptedPresenter("Again")
@@ -147,7 +147,7 @@ struct PresenterTests {
         #expect(IssueRecovery.Option.cancel.title == "Laat maar")
     }
 
-    @Test("The language of the environment is chosen by its code, not by its first letters")
+    @Test("The texts are German only if the language code of the environment is exactly de")
     func language() {
         func title(_ variables: String?...) -> String { IssuePresenterTexts.forLanguage(of: variables).retry }
         let german = IssuePresenterTexts.german.retry

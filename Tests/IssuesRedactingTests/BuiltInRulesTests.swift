@@ -54,7 +54,7 @@ struct BuiltInRulesTests {
     }
 
     @Test(
-        "A message that the client has redacted joins the group of the unredacted message",
+        "A message that the client has redacted gets the same template as one that only the daemon redacts",
         arguments: [
             "login with password=Tr0ub4dor&3 failed", "no answer from https://ann:pw1x@example.net/",
             "card 4111 1111 1111 1111 refused", "mail to ann@example.net bounced",

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Names of types")
 struct CommonNameTests {
-    @Test("Types of other modules with common names can be used in a file that imports the libraries")
+    @Test("Common type names of other modules stay unambiguous in a file that imports the libraries")
     func unambiguous() {
         let values: [Any] = [
             ApplicationInfo(), AssertionFailure(), DeliveryError(), ErrorHandling(), ErrorSource(), HealingOption(),

@@ -33,7 +33,7 @@ struct BacktraceTests {
             _ = try await receipt.stored()
             let traces = (fixture.collector?.stored ?? []).prefix(2).map { $0.record.backtrace.map(\.offset) }
             try #require(traces.count == 2 && traces[0].count == traces[1].count)
-            // Equal except for the location in the reporting function.
+            // The backtraces differ only in the frame of `reportTwice`.
             let differing = traces[0].indices.filter { traces[0][$0] != traces[1][$0] }
             #expect(differing.count == 1)
             #expect(differing.allSatisfy { $0 <= 2 })
@@ -51,7 +51,7 @@ struct BacktraceTests {
         return inner.reduce(value.asObject?.count ?? 0) { $0 + keys(of: $1) }
     }
 
-    @Test("A large record has fewer frames, so that it does not exceed the key limit")
+    @Test("A record with many metadata keys has fewer frames, so that it does not exceed the key limit")
     func onCardinalityOverflow() async throws {
         try await CollectorFixture.with { fixture in
             for count in [1, 100, 155, 1000] {

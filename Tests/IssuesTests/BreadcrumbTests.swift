@@ -35,7 +35,7 @@ struct BreadcrumbTests {
         }
     }
 
-    @Test("An operation with its own breadcrumbs inherits the current ones and adds none to the outer scope")
+    @Test("withBreadcrumbs starts with a copy of the current breadcrumbs, and adds none to the outer scope")
     func ownTrail() async {
         await withBreadcrumbs {
             leaveBreadcrumb("outer")

@@ -15,13 +15,13 @@ private struct Plain {
 }
 
 extension DefaultStringInterpolation {
-    /// An interpolation of an application, which only strings have.
+    /// An interpolation that an application has defined for strings only.
     fileprivate mutating func appendInterpolation(hex number: Int) {
         appendLiteral(String(number, radix: 16))
     }
 }
 
-// Also compiled in the mode of Swift 5.
+// IssuesSwift5Tests also compiles this file, in the language mode of Swift 5.
 @Suite("The call forms of swift-issue-reporting 2.0")
 struct CallFormTests {
     private func reports(of body: () -> Void) -> [IssueReport] {
@@ -124,7 +124,7 @@ struct CallFormTests {
             ])
     }
 
-    @Test("A value has the same text as in a string")
+    @Test("A value in a message has the same text as in a string")
     func values() {
         let tuple = (1, "a")
         let nested: Int?? = 3
@@ -215,7 +215,7 @@ struct CallFormTests {
     @Test("A failed assertion has the template of its reason")
     func assertions() {
         let found = Mutex<[IssueReport]>([])
-        // Without a reporter or a trap.
+        // Prevents the reporters from running and the assertions from trapping.
         withErrorResponders(.discard) {
             withErrorResponders(
                 .receive { error in

@@ -65,7 +65,7 @@ struct CauseTests {
         first.next.withLock { $0 = nil }
     }
 
-    @Test("The causes of an error that reads the same as its parent are included")
+    @Test("A cause that reads the same as its parent is omitted, but its own causes are included")
     func same() {
         let error = Failed(
             message: "Save failed.", cause: Failed(message: "Save failed.", cause: Failed(message: "Disk full")))
@@ -77,7 +77,7 @@ struct CauseTests {
         #expect(IssueReport(Mirrored()).causes.isEmpty)
     }
 
-    @Test("At most 16 causes are read, however deep errors are nested and however many causes they have")
+    @Test("A report has at most 16 causes, and the number of errors that are read is limited, too")
     func bounds() {
         let deep = (0..<100).reduce(Caught.end) { error, _ in .caught(error) }
         #expect(IssueReport(deep).causes.count <= 16)

@@ -5,7 +5,7 @@ import UnixIO
 
 @Suite("Reports in a tight loop")
 struct CoalescingTests {
-    @Test("Equal reports from the same location are sent as one, with a count and the first and last time")
+    @Test("Equal reports from one location are combined in a record with a count and the first and last time")
     func coalesced() async throws {
         try await CollectorFixture.with(faults: nil) { fixture in
             for number in 1...300 {
@@ -18,7 +18,7 @@ struct CoalescingTests {
             let counts = Dictionary(grouping: collector.stored.map(\.record), by: \.message)
                 .mapValues { $0.reduce(0) { $0 + ($1.count ?? 1) } }
             #expect(counts == ["again": 300, "mild": 3])
-            // Reports are not coalesced with those that were already sent.
+            // Reports can be combined until they are sent, so there are far fewer records than reports.
             #expect(collector.stored.count < 50)
             let counted = try #require(collector.stored.map(\.record).max { $0.count ?? 1 < $1.count ?? 1 })
             let first = try #require(counted.firstOccurredAt)

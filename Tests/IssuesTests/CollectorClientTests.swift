@@ -4,7 +4,7 @@ import Issues
 import Testing
 import UnixIO
 
-@Suite("Calls of tasks")
+@Suite("Calls that tasks make to the daemon")
 struct CollectorClientTests {
     /// A client whose connections stay open during a test.
     private let client = CollectorClient(idleTime: .seconds(3600))
@@ -51,7 +51,7 @@ struct CollectorClientTests {
             await #expect(throws: CancellationError.self) { try await call.value }
             try await queued.value
             #expect(collector.state.withLock { $0.connections } == 2)
-            // The acceptor and the new connection.
+            // The thread that accepts connections, and the session of the new connection.
             #expect(try await collector.waits { $0.running == 2 })
         }
     }
@@ -111,7 +111,7 @@ struct CollectorClientTests {
             collector.holdFates(true)
             let settled = try await withThrowingTaskGroup { group in
                 for number in 1...10_000 { group.addTask { try await fates("r\(number)", at: fixture) } }
-                // Each record was looked up, and all that were pending may be looked up again.
+                // New records are looked up before pending ones are looked up again, so nearly all are pending by now.
                 #expect(try await collector.waits { $0.awaits > 10_000 })
                 #expect(collector.state.withLock { $0.connections } == 1)
                 collector.holdFates(false)
@@ -150,7 +150,7 @@ struct CollectorClientTests {
         }
     }
 
-    @Test("Tasks that retry continue to wait for fates while the daemon restarts")
+    @Test("When the daemon restarts, a task that retries continues to wait for fates; one that does not retry fails")
     func fatesRestart() async throws {
         try await CollectorFixture.with(faults: nil) { fixture in
             let first = try FakeCollector(path: fixture.path)

@@ -34,7 +34,7 @@ struct CollectorFixture: Sendable {
         var limits = OutboxLimits()
         limits.firstDelay = .milliseconds(2)
         limits.lastDelay = .milliseconds(20)
-        // A reply that a test holds back arrives when the test sends it, however busy the machine is.
+        // The client must not give up while a test holds back a reply, even if the machine is busy.
         limits.answerTimeout = .seconds(3600)
         return limits
     }

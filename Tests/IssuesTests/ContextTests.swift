@@ -11,7 +11,8 @@ private enum Request {
 
 private struct Refused: Error {}
 
-// Serialized, since the closure is one of the process. Other suites run at the same time with an empty context.
+// Serialized because the closure is a setting of the process. In other suites, which run at the same time, the closure
+// returns an empty context.
 @Suite("The context of a report", .serialized)
 struct ContextTests {
     private static let trace = "4bf92f3577b34da6a3ce929d0e0e4736"
@@ -53,7 +54,7 @@ struct ContextTests {
         }
     }
 
-    @Test("A context closure is called for a directly created report, but not for one without reporters")
+    @Test("The context closure is called for a report that is created directly, but not for a call without reporters")
     func none() async {
         let calls = Atomic(0)
         #expect(IssueReport("m").context.isEmpty)
@@ -87,7 +88,7 @@ struct ContextTests {
         #expect(sink.reports.map(\.context.user) == ["u"])
     }
 
-    @Test("Ids of the report take precedence; a span of another trace is not combined with its trace")
+    @Test("Ids of a report take precedence over ids of the closure, whose span is not used for another trace")
     func precedence() async {
         await withHook {
             Request.$context.withValue(
@@ -135,7 +136,7 @@ struct ContextTests {
             ])
     }
 
-    @Test("Every id that a scope lacks comes from the scope around it, except a span of another trace")
+    @Test("Every id that a scope lacks comes from the scope around it, except the span if the traces differ")
     func everyField() {
         var outer = IssueContext()
         for field in IssueContext.Field.allCases { outer[field] = "\(field.key)" }
@@ -185,7 +186,7 @@ struct ContextTests {
 
     // MARK: Source locations
 
-    @Test("A source location can be given at run time, and is sent like one of the compiler")
+    @Test("A source location can be given at run time, and is sent like one from the compiler")
     func site() async throws {
         let file = ["Shop", "Till.swift"].joined(separator: "/")
         let site = IssueSite(fileID: file, line: 12, function: "open()".lowercased())
@@ -227,7 +228,7 @@ struct ContextTests {
         #expect(site.file == "a/b.swift" && site.functionName == nil)
     }
 
-    @Test("A finished report goes through responders and reporters like any other")
+    @Test("A report that was created beforehand goes to responders and reporters like any other")
     func finished() {
         let sink = Collector()
         let old = OldReporter()
@@ -242,7 +243,7 @@ struct ContextTests {
     }
 
     @Test(
-        "A test fails at a location that was given at run time, whatever its form",
+        "An issue fails the test at a location that was given at run time, even without a module or line",
         arguments: ["Shop/Till.swift", "main.swift", ""])
     func failing(file: String) {
         withKnownIssue {

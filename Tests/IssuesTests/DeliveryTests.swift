@@ -31,7 +31,7 @@ struct DeliveryTests {
         }
     }
 
-    @Test("Without a daemon, reporting does not block, and all issues arrive once it starts")
+    @Test("Without a daemon, reporting does not block, and all issues arrive once a daemon starts")
     func absence() async throws {
         try await CollectorFixture.with(faults: nil) { fixture in
             let start = MonotonicClock.now
@@ -47,7 +47,7 @@ struct DeliveryTests {
         }
     }
 
-    @Test("Waiting until an issue is stored ends after a timeout, and the issue is stored later")
+    @Test("A wait for an issue to be stored ends after a timeout, but the issue is still stored later")
     func limitedWait() async throws {
         try await CollectorFixture.with(faults: nil) { fixture in
             let receipt = fixture.reporter.submit(IssueReport("m"))
@@ -63,7 +63,7 @@ struct DeliveryTests {
         }
     }
 
-    @Test("The record has the fingerprint of the report, and only reports with the same one are one record")
+    @Test("A record has the fingerprint of its reports; reports with different fingerprints are not combined")
     func fingerprints() async throws {
         try await CollectorFixture.with(faults: nil) { fixture in
             var reports = Array(repeating: IssueReport("m", line: 1, column: 1), count: 4)
@@ -87,7 +87,7 @@ struct DeliveryTests {
             let before = fixture.reporter.submit(IssueReport("before"))
             _ = try await before.stored()
             first.stop()
-            // The issue is needed because a connection that was idle for long may have been closed.
+            // Without this issue, the client might not try to connect again: it may have closed its idle connection.
             let during = fixture.reporter.submit(IssueReport("during"))
             #expect(try await fixture.waitForFailure())
 
@@ -213,7 +213,7 @@ struct DeliveryTests {
             let receipt = fixture.reporter.submit(IssueReport("slow"))
             let impatient = Task { try await receipt.delivered(timeout: .seconds(600)) }
             let patient = Task { try await receipt.delivered(timeout: .seconds(600)) }
-            // Both tasks are waiting for fates, or a call on behalf of both has been answered.
+            // Either both tasks have queried the fates, or one task has done so twice.
             #expect(try await collector.waits { $0.awaits >= 2 })
 
             impatient.cancel()
@@ -235,7 +235,7 @@ struct DeliveryTests {
         }
     }
 
-    @Test("A query for an unknown destination throws an error that names it")
+    @Test("A query for an unknown destination throws an error that names the destination")
     func fatesElsewhere() async throws {
         try await CollectorFixture.with { fixture in
             let receipt = fixture.reporter.submit(IssueReport("m"))
@@ -266,7 +266,7 @@ struct DeliveryTests {
         }
     }
 
-    @Test("A forked child uses a new delivery with another producer name")
+    @Test("A forked child uses a new delivery with another producer")
     func fork() {
         let inherited = Delivery(paths: [], processID: -1)
 

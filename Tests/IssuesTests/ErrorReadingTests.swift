@@ -32,7 +32,7 @@ private struct Unencodable: Encodable {
 struct ErrorReadingTests {
     private func report(_ error: any Error) -> IssueReport { IssueReport(error) }
 
-    @Test("A Swift error has its description and its type's name, but no code")
+    @Test("A Swift error is reported with its description and the name of its type, but without a code")
     func plain() {
         let report = report(Plain.two(3))
         #expect(report.message == "Plain.two(3)")
@@ -40,7 +40,7 @@ struct ErrorReadingTests {
         #expect(report.code == nil)
     }
 
-    @Test("The case of an enum follows the name of its type, unless the error describes itself")
+    @Test("In a message, the case of an enum follows the name of its type, unless the error describes itself")
     func enums() {
         enum Described: Error, CustomStringConvertible {
             case one
@@ -65,7 +65,7 @@ struct ErrorReadingTests {
         #expect(reporter.issues.map(\.message) == ["Caught error: one(2): Paying"])
     }
 
-    @Test("An NSError has its domain, code, description and user info")
+    @Test("An NSError is reported with its domain, code, description and user info")
     func nsError() {
         let report = report(
             NSError(
@@ -79,7 +79,7 @@ struct ErrorReadingTests {
         #expect(report.metadata["NSLocalizedDescription"] == nil)
     }
 
-    @Test("An NSError without a description is described by domain and code, or by its POSIX error")
+    @Test("The message for an NSError without a description has its domain and code, or the text of its POSIX error")
     func bareNSError() {
         #expect(report(NSError(domain: "com.example", code: 7)).message == "com.example error 7")
         #expect(
@@ -101,7 +101,7 @@ struct ErrorReadingTests {
         #expect(causes.first == IssueCause(domain: "file", code: 6, message: "file error 6"))
     }
 
-    @Test("A URLError contains a description and the URL")
+    @Test("A URLError is reported with a description and the URL")
     func urlError() throws {
         let url = try #require(URL(string: "https://example.com/till"))
         let report = report(URLError(.timedOut, userInfo: [NSURLErrorFailingURLErrorKey: url]))
@@ -111,7 +111,7 @@ struct ErrorReadingTests {
         #expect(report.metadata["NSErrorFailingURLKey"] == "https://example.com/till")
     }
 
-    @Test("A POSIX error contains its number and its name")
+    @Test("A POSIX error is reported with its number, text and name")
     func posix() {
         let report = report(POSIXError(.ENOENT))
         #expect(report.domain == NSPOSIXErrorDomain)
@@ -119,7 +119,7 @@ struct ErrorReadingTests {
         #expect(report.message == "No such file or directory (ENOENT)")
     }
 
-    @Test("An error about a file contains its path, with the POSIX error as its cause")
+    @Test("An error about a file is reported with the path of the file, and with the POSIX error as a cause")
     func cocoa() throws {
         let error = try #require(throws: (any Error).self) { try Data(contentsOf: URL(filePath: "/no/such/file")) }
         let report = report(error)
@@ -132,7 +132,7 @@ struct ErrorReadingTests {
             ])
     }
 
-    @Test("An error with a custom domain and code keeps them")
+    @Test("A custom domain and a custom code of an error are reported")
     func custom() {
         let report = report(Custom())
         #expect(report.domain == "com.example.custom")
@@ -140,7 +140,7 @@ struct ErrorReadingTests {
     }
 
     @Test(
-        "A decoding error contains the problem, the coding path and the reason",
+        "A decoding error is reported with the problem, the coding path and the reason",
         arguments: [
             (#"{"items":[{"price":1},{"price":"x"}]}"#, "Type mismatch, Int expected at items[1].price: ", 2),
             (#"{"items":[{}]}"#, "Key 'price' not found at items[0]: ", 1),
@@ -157,7 +157,7 @@ struct ErrorReadingTests {
         #expect(report.domain == "Swift.DecodingError")
     }
 
-    @Test("An encoding error contains its cause")
+    @Test("An encoding error is reported with its reason and its cause")
     func encoding() throws {
         let error = try #require(throws: EncodingError.self) { try JSONEncoder().encode([Unencodable()]) }
         let report = report(error)

@@ -5,7 +5,7 @@ private struct Refused: Error {}
 
 @Suite("Expected issues")
 struct ExpectedIssueTests {
-    @Test("An issue that matches is not sent to other reporters")
+    @Test("An expected issue that matches is not sent to other reporters")
     func matching() async {
         let outer = Collector()
         await withIssueReporters([outer]) {
@@ -24,7 +24,7 @@ struct ExpectedIssueTests {
         #expect(outer.messages.isEmpty)
     }
 
-    @Test("A missing issue and one that does not match are reported, in sync and async versions alike")
+    @Test("A missing issue is reported, and so is each issue that does not match")
     func failing() async {
         let outer = Collector()
         await withIssueReporters([outer]) {

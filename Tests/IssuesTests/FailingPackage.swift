@@ -19,7 +19,7 @@ enum FailingPackage {
     /// The result of a process.
     struct Result: Sendable {
         var end: ChildProcess.End
-        /// The output and the errors.
+        /// The text on standard error, followed by the text on standard output.
         var text: String
     }
 
@@ -40,7 +40,7 @@ enum FailingPackage {
     static func start(
         _ program: String, _ arguments: [String], _ configuration: Configuration, environment: [String: String] = [:]
     ) async throws -> Result {
-        // Without the host's daemon.
+        // A program must not report to the host's daemon.
         let environment = ["ISSUED_SOCKET": ""].merging(environment) { $1 }
         return try await run(path(of: program, configuration), arguments, environment: environment)
     }
@@ -66,7 +66,8 @@ enum FailingPackage {
 
     // MARK: Slots
 
-    /// The number of programs that may start. If all ran at once, some would exceed their timeout.
+    /// The number of programs that may start in addition to the running ones. If all programs ran at once, some would
+    /// exceed their timeout.
     private static let slots = Monitor(4)
 
     private static func acquireSlot() {

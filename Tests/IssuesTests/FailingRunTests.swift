@@ -1,7 +1,7 @@
 import IssueTestSupport
 import Testing
 
-/// A test of the package with its expected result.
+/// A test of `Tests/Failing` with its expected result.
 private struct FailingRun: CustomTestStringConvertible, Sendable {
     var test: String
     /// The texts that the output must contain.
@@ -79,7 +79,7 @@ struct FailingRunTests {
         let result = try await FailingPackage.run(run.test, by: library, configuration)
         #expect(result.end == .exit(run.passes ? 0 : 1), "\(result.text)")
         for text in run.output { #expect(result.text.contains(text), "\(result.text)") }
-        // A filter that matches no test would also end with 0.
+        // A run whose filter matches no test would also end with 0.
         #expect(result.text.contains("1 test"), "\(result.text)")
     }
 }

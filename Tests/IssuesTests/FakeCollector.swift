@@ -2,12 +2,12 @@ import IssueProtocol
 import IssueTestSupport
 import UnixIO
 
-/// The daemon's end of the socket, with faults on request.
+/// A fake daemon that listens on a socket, with faults on request.
 ///
 /// It follows the rules for sequence numbers: records of a producer are stored once, and all calls after a refused one
 /// are refused as well.
 final class FakeCollector: Sendable {
-    /// The fault for a call of `Report`. Each call takes the next one; after the last one, calls succeed.
+    /// The fault of a `Report` call. Each call has the next fault of the list. After the last fault, calls succeed.
     enum Fault: Sendable {
         case none
         case busy(Duration)
@@ -37,8 +37,9 @@ final class FakeCollector: Sendable {
         var marks: [String: Int64] = [:]
         var calls = 0
         var connections = 0
-        /// The number of calls of `Await`, and of `Flush`, which are never answered.
+        /// The number of calls of `Await`.
         var awaits = 0
+        /// The number of calls of `Flush`, which are never answered.
         var flushes = 0
         /// Whether the fates of all records are pending.
         var holdsFates = false
@@ -84,7 +85,7 @@ final class FakeCollector: Sendable {
         state.broadcast()
     }
 
-    /// Returns whether the fates are known, after at most the given time.
+    /// Waits until the fates are no longer pending. Returns false after the timeout, or if the collector has stopped.
     func waitsForFates(within timeout: Duration) -> Bool {
         let deadline = MonotonicClock.now.advanced(by: timeout)
         return state.wait(deadline: deadline) { $0.holdsFates && !$0.isStopped ? nil : !$0.holdsFates } ?? false

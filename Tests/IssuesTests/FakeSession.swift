@@ -25,7 +25,7 @@ final class FakeSession: Sendable {
     }
 
     private func close() {
-        // Immediately, although others may hold the session a moment longer.
+        // Shut down, because the socket is closed only with the last reference to the session, which others may hold.
         try? socket.shutdownBoth()
     }
 
@@ -98,7 +98,7 @@ final class FakeSession: Sendable {
             return false
         case .late:
             collector.state.broadcast()
-            // Without a timeout, since a test that must wait for the processor may not have released the answer yet.
+            // Without a timeout, because a test on a busy machine may release the answer late.
             _ = collector.state.wait { $0.isReleased || $0.isStopped ? true : nil }
         case .none, .busy, .noSpace, .tooLarge, .invalid, .closeUnread: break
         }

@@ -17,7 +17,7 @@ private struct Secret: CustomStringConvertible {
 
 @Suite("The text of an issue")
 struct IssueTextTests {
-    /// Returns the records that a daemon receives.
+    /// Runs a body that reports issues. Returns the records that the daemon receives.
     private func records(of body: @Sendable () -> Void) async throws -> [IssueRecord] {
         var received: [IssueRecord] = []
         try await CollectorFixture.with { fixture in
@@ -49,7 +49,7 @@ struct IssueTextTests {
         #expect(records.map(\.parts) == parts)
     }
 
-    @Test("A private value is neither read nor sent, and the template is the same")
+    @Test("A private value is neither read nor sent, and the template is the same as for other values")
     func hidden() async throws {
         let sent = try await records {
             for isPrivate in [true, false] {
@@ -100,7 +100,7 @@ struct IssueTextTests {
         #expect(lines.withLock { $0.map { $0.contains(": Assertion failed: e <private> ") } } == [true])
     }
 
-    @Test("Many and long values keep their places", arguments: [1, 3, 4, 5, 20, 64])
+    @Test("A text with many and long values has a complete message and template", arguments: [1, 3, 4, 5, 20, 64])
     func many(count: Int) async throws {
         for long in [1, 9000, 40_000] {
             let values = (0..<count).map { String(repeating: "v", count: $0 == 1 ? long : 1) + "\($0)" }
@@ -132,7 +132,7 @@ struct IssueTextTests {
         #expect(sent.map(\.parts.count) == [64, 0, 1, 0])
     }
 
-    @Test("A message that is changed later has no template, because the template may no longer match")
+    @Test("If a report's message is replaced with a different one, the report no longer has a template")
     func changed() {
         var report = IssueReport("a \(1)")
         #expect(report.template == "a {}")
@@ -149,7 +149,7 @@ struct IssueTextTests {
         #expect(IssueReport("Load \(inner): \(number)").message == "Load user ann: 7")
     }
 
-    @Test("Equal reports with different values are not sent as one")
+    @Test("Reports with equal messages but different values are not combined")
     func coalesced() async throws {
         let sent = try await records {
             for (first, second) in [(1, 23), (12, 3), (12, 3)] { reportIssue("\(first)\(second)") }

@@ -5,7 +5,7 @@ private struct Known: Error {}
 
 @Suite("Known issues")
 struct KnownIssueTests {
-    @Test("A reported issue, a recorded issue and a thrown error count as known and do not fail the test")
+    @Test("In withExpectedIssue, a reported issue, a recorded issue and a thrown error do not fail the test")
     func known() async {
         withExpectedIssue { reportIssue("known") }
         withExpectedIssue { Issue.record("known") }
@@ -33,7 +33,7 @@ struct KnownIssueTests {
     }
 
     @MainActor
-    @Test("An asynchronous body can run from the main actor")
+    @Test("withExpectedIssue with an asynchronous body can be called on the main actor")
     func mainActor() async {
         await withExpectedIssue {
             await Task.yield()

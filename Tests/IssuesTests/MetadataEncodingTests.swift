@@ -94,7 +94,7 @@ struct MetadataEncodingTests {
         #expect(IssueMetadata.Value(Silent()).description.contains("Silent"))
     }
 
-    @Test("A value that is recursive or too large is truncated")
+    @Test("A recursive or very large value is truncated, and large data is replaced with its size")
     func bounds() {
         let snake = IssueMetadata.Value(SelfContainingObject()).description
         #expect(snake.hasSuffix(#""…""# + String(repeating: "}", count: 24)))

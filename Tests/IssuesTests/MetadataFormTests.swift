@@ -13,7 +13,7 @@ extension IssueMetadata.Key {
     fileprivate static let requestID: Self = "request_id"
 }
 
-// Also compiled in the mode of Swift 5.
+// IssuesSwift5Tests also compiles this file, in the language mode of Swift 5.
 @Suite("The call forms of severity, metadata and fingerprint")
 struct MetadataFormTests {
     private let order = Order()
@@ -61,7 +61,7 @@ struct MetadataFormTests {
             found.map(\.level) == [.error, .error, .warning, .error, .error, .info, .error, .error, .error])
     }
 
-    @Test("Metadata takes a dictionary that is a variable")
+    @Test("A dictionary variable can be given as metadata")
     func dictionaries() {
         let numbers = ["a": 1]
         let found = reports {
@@ -97,7 +97,7 @@ struct MetadataFormTests {
         #expect(found.map(\.metadata) == objects)
     }
 
-    @Test("Metadata can be created from variables outside of a call, also for a scope")
+    @Test("Metadata of a scope can be created from variables, and a breadcrumb takes a literal with variables")
     func created() {
         let found = reports {
             withIssueMetadata(IssueMetadata(["order": order, "name": name])) { reportIssue("a") }
@@ -117,7 +117,7 @@ struct MetadataFormTests {
             ])
     }
 
-    @Test("A scope and a breadcrumb take a literal with variables, and a dictionary that is a variable")
+    @Test("A scope takes a literal with variables; scopes and breadcrumbs take a dictionary variable")
     func scopes() async {
         let collector = Collector()
         await withIssueReporters([collector]) {
@@ -146,7 +146,7 @@ struct MetadataFormTests {
         #expect(collector.reports.last?.breadcrumbs.suffix(2).map(\.metadata) == [expected, expected])
     }
 
-    @Test("Metadata and its values can be encoded and nested in values")
+    @Test("Metadata and single metadata values can be encoded, and can be nested in other values")
     func encoded() {
         let metadata: IssueMetadata = [
             "list": [1, nil, true, "x", 2.5, .init(UInt64.max)], "object": ["a": ["b": "c"]],
@@ -165,7 +165,7 @@ struct MetadataFormTests {
                 == ["metadata": .init(metadata)])
     }
 
-    @Test("A severity is one of the five levels, or a variable of the type that reporters use")
+    @Test("A severity can be one of the five levels or an IssueSeverity, as a literal or a variable")
     func severities() {
         let level = IssueLevel.info
         let severity = IssueSeverity.warning
@@ -194,7 +194,7 @@ struct MetadataFormTests {
         #expect(found[11].template == "a {}")
     }
 
-    @Test("A fingerprint is given in a call, a scope or a report, and the innermost counts")
+    @Test("A fingerprint can be given in a call, a scope or a report, and the innermost one is used")
     func fingerprints() async {
         let collector = Collector()
         await withIssueReporters([collector]) {
@@ -252,7 +252,7 @@ struct MetadataFormTests {
             ])
     }
 
-    @Test("The functions for scopes can be used as values")
+    @Test("Both versions of withIssueReporters, synchronous and asynchronous, can be used as function values")
     func functionValues() async throws {
         let collector = Collector()
         let reporters: ([any IssueReporter], () async throws -> Int) async throws -> Int = withIssueReporters

@@ -44,7 +44,7 @@ struct MetadataReadingTests {
         #expect(IssueMetadata.Value([:] as IssueMetadata).dictionary?.isEmpty == true)
     }
 
-    @Test("A number above 64 bits is read as the nearest Double and described with all its digits")
+    @Test("A number above Int.max is read as the nearest Double, but described with all its digits")
     func largeNumbers() {
         let value = IssueMetadata.Value(UInt64.max)
         #expect(value.integer == nil)

@@ -47,7 +47,7 @@ private let assertions = [
         if: FailingPackage.folder != nil, "scripts/test builds Tests/Failing and sets ISSUED_TEST_FAILING"))
 struct MishapTests {
     @Test(
-        "A failed assertion is reported with its location, then traps if Swift's does",
+        "A failed assertion is reported, and then traps if Swift's own assertion traps in the same build",
         arguments: FailingPackage.Configuration.allCases, assertions)
     fileprivate func assertion(configuration: FailingPackage.Configuration, program: FailingProgram) async throws {
         let result = try await FailingPackage.start("mishaps", [program.name], configuration)
@@ -99,7 +99,9 @@ struct MishapTests {
         #expect(!traced.text.contains("alive"), "\(traced.end) \(traced.text)")
     }
 
-    @Test("A program's arguments do not make it a test", arguments: FailingPackage.Configuration.allCases)
+    @Test(
+        "Without a test library, no argument makes a program a test",
+        arguments: FailingPackage.Configuration.allCases)
     func argument(configuration: FailingPackage.Configuration) async throws {
         let result = try await FailingPackage.start(
             "mishaps", ["isTesting", "Foo.xctest", "--testing-library", "swift-testing"], configuration)
@@ -116,7 +118,7 @@ struct MishapTests {
             #expect(result.text.contains("error: text from production\n"))
             #expect(result.text.hasSuffix("false true\n"))
             #expect(fixture.collector?.stored.map(\.record.message) == ["text from production"])
-            // Neither the library nor the arguments alone make it a test.
+            // A program is a test only if it has a test library and was started like this.
             let asTest = try await FailingPackage.start(
                 program, ["--testing-library", "swift-testing"], configuration,
                 environment: ["ISSUED_SOCKET": fixture.path])
@@ -132,7 +134,7 @@ struct MishapTests {
         #expect(result.end == .exit(0))
     }
 
-    @Test("Outside tests, a known issue is printed as an expected one, and a missing one is reported")
+    @Test("Outside tests, a known issue is printed with the word expected, and its absence is reported")
     func known() async throws {
         let result = try await FailingPackage.start("mishaps", ["known"], .release)
         #expect(

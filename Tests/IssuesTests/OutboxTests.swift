@@ -51,7 +51,7 @@ struct OutboxTests {
         #expect(second.first?.text == first.last?.text)
     }
 
-    @Test("After a refused call nothing is sent, and sending restarts with that call")
+    @Test("After a refusal, nothing is sent until the delay has passed; then sending restarts with the refused call")
     func refusal() {
         var outbox = connectedOutbox(callEntries: 1, calls: 3)
         for number in 1...4 { _ = outbox.submitted(number, level: .error, bytes: 10) }
@@ -67,7 +67,7 @@ struct OutboxTests {
         #expect(outbox.sendAll(at: start + .seconds(2)).map(\.sequence) == [2, 3, 4])
     }
 
-    @Test("Nothing is sent until all answers after a refusal have arrived, even after the delay")
+    @Test("After a refusal, nothing is sent until all sent calls are answered, even if the delay has passed")
     func refusalOutstanding() {
         var outbox = connectedOutbox(callEntries: 1, calls: 2)
         for number in 1...2 { _ = outbox.submitted(number, level: .error, bytes: 10) }
@@ -80,7 +80,7 @@ struct OutboxTests {
         #expect(outbox.sendAll(at: start + .seconds(1)).map(\.sequence) == [1, 2])
     }
 
-    @Test("A permanently refused call leaves the outbox, and a new connection skips its numbers immediately")
+    @Test("A permanently refused call leaves the outbox, and a new connection is opened without a delay")
     func refusalForGood() {
         var outbox = connectedOutbox(callEntries: 1, calls: 2)
         for number in 1...2 { _ = outbox.submitted(number, level: .error, bytes: 10) }
@@ -95,7 +95,7 @@ struct OutboxTests {
         #expect(outbox.sendAll(at: start).map(\.sequence) == [2])
     }
 
-    @Test("A call that is too large is split in two with the same numbers; a single issue is dropped")
+    @Test("A call that the daemon finds too large is split, and keeps its numbers; a call of one issue is dropped")
     func tooLarge() {
         var outbox = connectedOutbox(callEntries: 2, calls: 2)
         for number in 1...3 { _ = outbox.submitted(number, level: .error, bytes: 10) }
@@ -145,7 +145,7 @@ struct OutboxTests {
         #expect(outbox.sendAll(at: start).map(\.droppedBefore) == [0])
     }
 
-    @Test("The buffer also has a size limit")
+    @Test("The buffer also has a limit in bytes")
     func bytes() {
         var limits = OutboxLimits()
         limits.bytes = 100
@@ -157,7 +157,7 @@ struct OutboxTests {
         #expect(outbox.count == 2)
     }
 
-    @Test("The outbox asks to be woken for a new issue only if it could send it")
+    @Test("The outbox asks to be woken for a new issue only if the issue may change the next step")
     func wanting() {
         var outbox = Outbox<Int>(limits: OutboxLimits())
         #expect(outbox.needsWakeUp)

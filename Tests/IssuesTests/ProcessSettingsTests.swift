@@ -8,7 +8,7 @@ struct ProcessSettingsTests {
         ProcessSettings { variables[$0] }
     }
 
-    @Test("Without variables the defaults apply")
+    @Test("If the variables are missing or empty, the defaults apply")
     func defaults() {
         let settings = Self.settings(["ISSUED_LEVEL": "", "ISSUED_REPORTERS": ""])
         #expect(settings.level == .debug)
@@ -17,7 +17,7 @@ struct ProcessSettingsTests {
         #expect(settings.warnings.isEmpty)
     }
 
-    @Test("Reporters, level and backtraces are set by name")
+    @Test("Variables set the level, the backtraces and, outside tests, the reporters")
     func chosen() {
         let settings = Self.settings([
             "ISSUED_LEVEL": "warning", "ISSUED_BACKTRACE": "all", "ISSUED_REPORTERS": "daemon, breakpoint",
@@ -26,7 +26,7 @@ struct ProcessSettingsTests {
         #expect(settings.backtrace == .all)
         #expect(settings.reporters.map { "\(type(of: $0))" } == ["DaemonReporter", "_BreakpointReporter"])
         #expect(Self.settings(["ISSUED_REPORTERS": "none"]).reporters.isEmpty)
-        // Otherwise the environment could make failing tests pass.
+        // In tests, the list is ignored. Otherwise, the environment could make failing tests pass.
         let inTests = ProcessSettings(isTesting: true) { ["ISSUED_REPORTERS": "none", "ISSUED_LEVEL": "error"][$0] }
         #expect(inTests.reporters.count == 1)
         #expect(inTests.level == .error)

@@ -24,7 +24,7 @@ struct RecordFitTests {
         #expect(innermost.asString?.count == 1 + 74 * 6)
     }
 
-    @Test("Metadata with too many keys becomes JSON text, starting with the last values")
+    @Test("With too many keys in nested objects, the last of these objects become JSON text")
     func keys() {
         let object = JSONValue.object((0..<100).map { .init("k\($0)", .integer(1)) })
         let fitted = RecordFit.fitting(.object([.init("a", object), .init("b", object), .init("c", .integer(1))]))
@@ -34,7 +34,7 @@ struct RecordFitTests {
         #expect(fitted.asObject?[1].value.asString?.hasPrefix(#"{"k0":1,"#) == true)
     }
 
-    @Test("With too many keys at the top level, the last ones are combined in one text")
+    @Test("With too many keys at the top level, the last members are combined in one text")
     func top() {
         let fitted = RecordFit.fitting(.object((0..<300).map { .init("k\($0)", .integer(1)) }))
         #expect(fitted.asObject?.count == 160)
@@ -42,7 +42,7 @@ struct RecordFitTests {
         #expect(fitted.asObject?.last?.value.asString?.hasSuffix(#""k299":1}"#) == true)
     }
 
-    @Test("As many frames are sent as fit into 256 keys besides those of the record, its metadata and causes")
+    @Test("The number of frames is limited, so that a record with its metadata and causes has at most 256 keys")
     func frames() {
         #expect(RecordFit.frames(beside: nil, causes: 0) == (256 - 32) / 3)
         #expect(RecordFit.frames(beside: ["a": 1, "b": ["c": 2]], causes: 2) == (256 - 32 - 6 - 3) / 3)

@@ -4,8 +4,8 @@ import Issues
 import Synchronization
 import Testing
 
-// Serialized, since the rules are those of the process. Other suites run at the same time: only texts with "xq" are
-// replaced.
+// Serialized because the rules are a setting of the process. Other suites run at the same time, so the rules replace
+// only texts with "xq".
 @Suite("Redaction in the client", .serialized)
 struct RedactionTests {
     private struct Refused: ReportableError {
@@ -64,7 +64,7 @@ struct RedactionTests {
         #expect(reports[1].context.user == "[@secret]")
     }
 
-    @Test("Rules apply to every id that may be any text")
+    @Test("Rules apply to every id of the context that is not hexadecimal")
     func ids() async throws {
         var context = IssueContext()
         for field in IssueContext.Field.allCases where !field.isHexadecimal { context[field] = "xq\(field.key)" }
@@ -84,7 +84,7 @@ struct RedactionTests {
         #expect(report.causes.map(\.message) == ["card [@secret] refused"])
     }
 
-    @Test("A rule by key replaces values of any kind and depth, whatever the case and separators of the name")
+    @Test("A rule for a key replaces all values but null, at any depth, whatever the key's case and separators")
     func keys() async throws {
         let report = try #require(
             await reports {
@@ -121,7 +121,7 @@ struct RedactionTests {
         #expect(reports[4].template == "Table {}")
     }
 
-    @Test("If a constant part of the message is replaced, the daemon finds the template")
+    @Test("If a constant part of the message is replaced, the report has no template")
     func changedTemplate() async throws {
         let name = "ann"
         let report = try #require(await reports { reportIssue("key xq17 of \(name)") }.first)
@@ -129,7 +129,7 @@ struct RedactionTests {
         #expect(report.template == nil)
     }
 
-    @Test("Neither the daemon nor standard error receives a replaced value, even if beforeSend adds it")
+    @Test("Values that rules replace reach neither the daemon nor standard error, even if beforeSend adds them")
     func daemon() async throws {
         let gate = SendGate()
         gate.beforeSend = { report in
@@ -158,7 +158,7 @@ struct RedactionTests {
         }
     }
 
-    @Test("Values in the reason of a failed assertion are replaced in its line")
+    @Test("Values in the reason of a failed assertion are replaced in the line of a log responder")
     func assertion() async {
         let lines = Mutex<[String]>([])
         await with {
@@ -171,14 +171,14 @@ struct RedactionTests {
         #expect(lines.withLock { $0.first }?.contains("xq") == false)
     }
 
-    @Test("A reporter without access to the whole report receives the replaced text")
+    @Test("A reporter written for swift-issue-reporting 2.0 receives the redacted message")
     func plainReporter() async {
         let reporter = OldReporter()
         await with { withIssueReporters([reporter]) { reportIssue("plain xq1") } }
         #expect(reporter.issues.map(\.message) == ["plain [@secret]"])
     }
 
-    @Test("The rules are not called for an issue that a rule itself reports; its line on standard error has no texts")
+    @Test("Rules are not called for an issue that a rule reports; the issue's line on standard error omits its texts")
     func recursion() async throws {
         let result = try await #require(processExitsWith: .success, observing: [\.standardErrorContent]) {
             let texts = Mutex<[String]>([])
@@ -199,7 +199,7 @@ struct RedactionTests {
         #expect(!lines.contains("xq") && !lines.contains("hard to read"))
     }
 
-    @Test("Rules apply in their order, and a report is redacted once")
+    @Test("Rules apply in order, and a report is redacted once for all reporters")
     func order() async throws {
         let calls = Atomic(0)
         let first = IssueRedaction.texts { text in

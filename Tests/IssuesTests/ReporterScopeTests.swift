@@ -69,7 +69,7 @@ struct ReporterScopeTests {
         #expect(other.messages == ["forwarded: m"])
     }
 
-    @Test("Reports of a task that a reporter has started are handled normally", arguments: [true, false])
+    @Test("A reporter receives the issues of a task that it has started", arguments: [true, false])
     func startedTask(waits: Bool) async {
         final class UploadingSink: IssueSink {
             let task = Mutex<Task<Void, Never>?>(nil)
@@ -163,7 +163,7 @@ struct ReporterScopeTests {
         #expect(collector.messages == ["m", "m"])
     }
 
-    @Test("Metadata of the call takes precedence over that of an inner scope, and that over an outer one")
+    @Test("Metadata of the call takes precedence over metadata of scopes, and an inner scope over an outer one")
     func metadata() async {
         let collector = Collector()
 

@@ -8,7 +8,7 @@ private enum ShopError: Error {
 
 @Suite("Reporting")
 struct ReportingTests {
-    @Test("Without reporters neither message nor metadata is evaluated")
+    @Test("Without reporters, neither message nor metadata is evaluated")
     func silence() {
         var evaluations = 0
         func text() -> String {
@@ -67,7 +67,7 @@ struct ReportingTests {
         #expect(report?.site.column == 54)
     }
 
-    @Test("A reported error contributes its description and its qualified type name")
+    @Test("The report of an error contains the error's description and qualified type name")
     func error() {
         let collector = Collector()
 
@@ -85,7 +85,7 @@ struct ReportingTests {
         #expect(collector.reports.allSatisfy { $0.code == nil && $0.isReportable && $0.error is ShopError })
     }
 
-    @Test("A cancellation is not forwarded")
+    @Test("A cancellation is reported, but marked as not to be forwarded")
     func cancellation() {
         let collector = Collector()
 
@@ -94,7 +94,9 @@ struct ReportingTests {
         #expect(collector.reports.map(\.isReportable) == [false])
     }
 
-    @Test("A reporter written for version 2.0 receives the nearest severity", arguments: IssueLevel.allCases)
+    @Test(
+        "A reporter written for swift-issue-reporting 2.0 receives the nearest severity", arguments: IssueLevel.allCases
+    )
     func severity(level: IssueLevel) {
         let reporter = OldReporter()
 
@@ -103,7 +105,7 @@ struct ReportingTests {
         #expect(reporter.issues.map(\.severity) == [level >= .error ? .error : .warning])
     }
 
-    @Test("A reporter written for version 2.0 receives a caught error as a message")
+    @Test("A reporter written for swift-issue-reporting 2.0 receives a caught error as a message")
     func oldError() {
         let reporter = OldReporter()
 
@@ -118,7 +120,7 @@ struct ReportingTests {
             ])
     }
 
-    @Test("A reporter that reports an issue is not called for it")
+    @Test("A reporter is not called for an issue that it reports itself")
     func recursion() {
         final class RecursiveSink: IssueSink {
             let count = Atomic(0)
@@ -135,7 +137,7 @@ struct ReportingTests {
         #expect(echo.count.load(ordering: .relaxed) == 1)
     }
 
-    @Test("A reporter that reports an issue with captured responders is not called for it")
+    @Test("A reporter is not called for an issue that it reports with captured responders")
     func recursionThroughResponders() {
         final class RecursiveSink: IssueSink {
             let count = Atomic(0)

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Reserved metadata keys")
 struct ReservedKeyTests {
-    @Test("An application's value for a reserved key is moved to another key, and repairs mentions it")
+    @Test("An application's value for a reserved key is moved to another key, and a sentence in repairs says so")
     func renamed() async throws {
         try await CollectorFixture.with { fixture in
             let report = withBreadcrumbs {
@@ -24,7 +24,7 @@ struct ReservedKeyTests {
         }
     }
 
-    @Test("With too many keys, all values arrive, even if the application itself uses the key for the rest")
+    @Test("With too many keys, surplus values arrive as one text, under a key that the application does not use")
     func rest() async throws {
         try await CollectorFixture.with { fixture in
             var values = Dictionary(

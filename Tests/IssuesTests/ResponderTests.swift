@@ -20,7 +20,7 @@ private final class ResponderLog: Sendable {
 
 @Suite("Responders")
 struct ResponderTests {
-    @Test("A receive responder, typed or not, with or without the error, decides whether an error is handled")
+    @Test("Each of the four forms of a receive responder decides whether an error is handled")
     func receive() {
         let collector = Collector()
         let notes = ResponderLog()
@@ -65,7 +65,7 @@ struct ResponderTests {
         #expect(notes.texts == ["Paying: The bank said no", "Plain()"])
     }
 
-    @Test("In an asynchronous function, a synchronous operation needs no await, with any number of responders")
+    @Test("withErrorResponders needs no await for a synchronous operation, with any number of responders")
     func synchronousInAsynchronous() async {
         let collector = Collector()
         let notes = ResponderLog()
@@ -87,7 +87,7 @@ struct ResponderTests {
         #expect(collector.messages == [])
     }
 
-    @Test("A handle responder, typed or not, with or without the error, stops the propagation")
+    @Test("Each of the four forms of a handle responder stops the propagation of an error")
     func handle() {
         let collector = Collector()
         let notes = ResponderLog()
@@ -131,7 +131,7 @@ struct ResponderTests {
         #expect(collector.reports.last?.causes.map(\.message) == ["words"])
     }
 
-    @Test("A cancellation that is transformed into an error may be forwarded")
+    @Test("A cancellation that is transformed into another error may be forwarded")
     func cancellation() {
         let collector = Collector()
         withIssueReporters([collector]) {
@@ -187,7 +187,7 @@ struct ResponderTests {
         #expect(collector.reports.allSatisfy { $0.error == nil && $0.level == .warning })
     }
 
-    @Test("An issue that a responder reports goes only to the responders outside of it")
+    @Test("An issue that a responder reports goes only to the outer responders")
     func nested() {
         let notes = ResponderLog()
         withIssueReporters([]) {
@@ -211,7 +211,7 @@ struct ResponderTests {
         #expect(notes.texts == ["inner a first one", "outer a second one", "outer a first one"])
     }
 
-    @Test("An error that a responder throws replaces the given one")
+    @Test("An error that a responder throws replaces the error that it received")
     func throwing() {
         let collector = Collector()
         withIssueReporters([collector]) {
@@ -221,7 +221,7 @@ struct ResponderTests {
         #expect(collector.reports.first?.causes.map(\.message) == ["Shop.first"])
     }
 
-    @Test("Scopes persist across suspension points and extend to child tasks")
+    @Test("Responders stay in effect after suspension points and in child tasks")
     func asynchronous() async {
         let notes = ResponderLog()
         await withErrorResponders(.handle { error in notes.add("\(error)") }) {
@@ -254,7 +254,7 @@ struct ResponderTests {
         #expect(await iterator.next() == "outer Second()")
     }
 
-    @Test("Captured responders can be used where their scopes do not extend")
+    @Test("Captured responders can be used outside their scope, and keep its reporters and metadata")
     func carried() async {
         let collector = Collector()
         let notes = ResponderLog()
@@ -289,7 +289,7 @@ struct ResponderTests {
         #expect(collector.messages == ["Paying: Shop.first"])
     }
 
-    @Test("A discarded issue reaches no responder and no reporter")
+    @Test("A discarded issue reaches neither outer responders nor reporters, and a discarded assertion does not trap")
     func discard() {
         let collector = Collector()
         let notes = ResponderLog()

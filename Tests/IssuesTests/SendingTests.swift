@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Reports that are sent to the daemon")
 struct SendingTests {
-    /// Runs a body with a gate and a reporter that uses it.
+    /// Runs a body with a collector and a delivery that uses the gate.
     private func with(
         _ gate: SendGate, limits: OutboxLimits = CollectorFixture.quickLimits,
         _ body: (CollectorFixture, Delivery) async throws -> Void
@@ -51,7 +51,7 @@ struct SendingTests {
         }
     }
 
-    @Test("An object that the old beforeSend closure holds can report an issue when it is released")
+    @Test("When beforeSend is replaced, an object that the old closure retained can report an issue in its deinit")
     func released() {
         final class Departing: Sendable {
             let onEnd: @Sendable () -> Void
@@ -72,7 +72,7 @@ struct SendingTests {
         #expect(withheld.load(ordering: .relaxed) == 1)
     }
 
-    @Test("An issue that the beforeSend closure reports is not passed to it")
+    @Test("An issue that the beforeSend closure itself reports is not passed to beforeSend")
     func recursion() async throws {
         let gate = SendGate()
         let calls = Atomic(0)
@@ -135,7 +135,7 @@ struct SendingTests {
         return records
     }
 
-    @Test("A count is not lost if the report that contains it is dropped")
+    @Test("The number of withheld reports is not lost if the report that contains it is dropped")
     func dropped() async throws {
         let messages = ["secret", "tells", "second", "third", "fourth"]
         let records = try await arriving(messages.map { IssueReport($0) })
@@ -143,7 +143,7 @@ struct SendingTests {
         #expect(records.compactMap { $0.metadata?["withheld_before"]?.asInteger } == [1])
     }
 
-    @Test("Metadata of the application with the key of a count does not change the count")
+    @Test("Metadata of the application with the key withheld_before does not change the number of withheld reports")
     func ownMetadata() async throws {
         let own = IssueReport("own", metadata: ["withheld_before": .init(Int.max)])
         let records = try await arriving([own] + ["second", "third", "secret", "fourth"].map { IssueReport($0) })

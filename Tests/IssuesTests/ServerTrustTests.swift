@@ -58,7 +58,7 @@ struct ServerTrustTests {
         #expect(trust.objection(toPeer: 65534, at: Self.path, owner: 65534) != nil)
     }
 
-    @Test("A socket found by searching is not used if another user could have placed it")
+    @Test("A socket found by searching is not used if it is a link or if another user could have placed it")
     func foundSocketChecks() throws {
         let folder = try ScratchFolder()
         let (root, path) = (folder.path, folder["issued.sock"])
@@ -99,7 +99,7 @@ struct ServerTrustTests {
         }
     }
 
-    @Test("An untrusted socket is skipped")
+    @Test("An untrusted socket is skipped; if no other one can be reached, the error names the untrusted socket")
     func next() async throws {
         try await CollectorFixture.with { fixture in
             let folder = FileSystem.parentFolder(of: fixture.path)

@@ -6,7 +6,7 @@ import UnixIO
 
 @Suite("Saving unsent calls when the process ends")
 struct SpillTests {
-    /// Runs an application that ends while its daemon is not running.
+    /// Simulates a run of an application that ends while the daemon is not running. Returns the producer of the run.
     private static func endedRun(_ fixture: CollectorFixture, _ folder: SpillFolder, _ messages: [String]) async throws
         -> String
     {
@@ -29,7 +29,7 @@ struct SpillTests {
         ((try? FileSystem.names(in: folder.path)) ?? []).filter { $0.hasSuffix(".call") }
     }
 
-    @Test("The next run sends a saved call with its original producer and numbers and removes the file")
+    @Test("The next run sends a saved call with its original producer and numbers, and then removes the file")
     func pickedUp() async throws {
         try await Self.withFolder { folder in
             try await CollectorFixture.with(faults: nil) { fixture in
@@ -86,7 +86,7 @@ struct SpillTests {
         try await Self.withFolder { folder in
             try await CollectorFixture.with(faults: nil) { fixture in
                 _ = try await Self.endedRun(fixture, folder, ["kept"])
-                // The kernel accepts connections for a stopped process until the backlog is full: here, after one.
+                // Even without an accept, the kernel connects clients until the queue is full: here, after one.
                 let stopped = try Socket.listenUnix(at: .unix(fixture.path), mode: 0o600, backlog: 0)
                 func pickUp() {
                     SpillSender(
@@ -129,7 +129,7 @@ struct SpillTests {
         }
     }
 
-    /// Sends the files of a folder. Returns the number of issues that the next run reports as lost.
+    /// Sends the saved calls of a folder. Returns the number of lost issues that `onLost` receives.
     private static func pickUp(_ folder: SpillFolder, to path: String) -> Int {
         let lost = Monitor(0)
         SpillSender(
@@ -147,7 +147,7 @@ struct SpillTests {
     }
 
     @Test(
-        "Only the damaged or refused call is lost: later ones are sent, and nothing is stored under other numbers",
+        "A damaged or refused call is lost, but the other calls are stored with their original numbers",
         arguments: [
             "cut off", "empty", "without its end", "two calls", "another number", "another method", "no answer wanted",
             "too large", "refused by the daemon",
@@ -231,7 +231,7 @@ struct SpillTests {
         }
     }
 
-    @Test("The folder is in the unit's state directory or the user's; without either there is none")
+    @Test("The folder is in the unit's or the user's state directory; without such a directory, there is none")
     func folderPaths() {
         func path(_ variables: [String: String]) -> String? {
             SpillFolder.standard(application: "shop/2", variable: { variables[$0] })?.path

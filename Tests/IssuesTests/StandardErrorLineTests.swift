@@ -14,14 +14,14 @@ struct StandardErrorLineTests {
         LineThrottle.Key(IssueReport(message, level: level, fileID: "Shop/Cart.swift", line: line))
     }
 
-    @Test("A line has the caller's message before the error, like the stored message")
+    @Test("A line has the message of the report: the caller's message, followed by the error")
     func order() {
         let report = IssueReport(Refusal.card(number: 7), "Paying", fileID: "Shop/Cart.swift", line: 4)
         #expect(StandardErrorLine.text(report) == "Shop/Cart.swift:4: error: Paying: Refusal.card(number: 7)")
         #expect(report.message == "Paying: Refusal.card(number: 7)")
     }
 
-    @Test("After ten similar lines only one per second is written, with the number of those left out")
+    @Test("After ten similar lines, only one per second is written, with the number of lines left out before it")
     func throttled() {
         var throttle = LineThrottle()
         let key = key("a")
@@ -49,7 +49,7 @@ struct StandardErrorLineTests {
             LineThrottle.Key(IssueReport("User \(name) not found", fileID: "Shop/Cart.swift", line: 1))
         }
         #expect(report("ann") == report("bob"))
-        // Neither file is known to the compiler.
+        // Both file names are known only at run time.
         func report(in file: String) -> LineThrottle.Key {
             LineThrottle.Key(IssueReport("a", site: IssueSite(fileID: file.lowercased(), line: 1)))
         }
@@ -63,7 +63,7 @@ struct StandardErrorLineTests {
         for line in 1...1000 {
             #expect(throttle.decide(key("a", line: UInt(line)), at: instant(0)) == .write(omitted: 0))
         }
-        // Forgotten, or the line would be left out.
+        // The eleven lines above are forgotten; otherwise, this line would be left out.
         #expect(throttle.decide(key("a", line: 0), at: instant(0)) == .write(omitted: 0))
     }
 }

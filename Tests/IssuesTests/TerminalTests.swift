@@ -34,7 +34,7 @@ struct TerminalTests {
         #expect(report.upperBound < question.lowerBound)
     }
 
-    @Test("Invalid input is asked again, and an empty line selects the recommended option")
+    @Test("After invalid input, the user is asked again; an empty line selects the recommended option")
     func again() async throws {
         let text = try await type("9\\nyes\\n\\n", to: "heal").text
         #expect(text.components(separatedBy: "Your choice").count == 4)
@@ -42,7 +42,7 @@ struct TerminalTests {
         #expect(!text.contains("erased"))
     }
 
-    @Test("If the terminal is closed, the ordinary option is chosen")
+    @Test("If the input ends, the first normal option is chosen")
     func end() async throws {
         let text = try await type("", to: "heal").text
         #expect(text.contains("went offline"))
@@ -59,7 +59,7 @@ struct TerminalTests {
         #expect(!text.unicodeScalars.contains { ["\u{1B}", "\u{7}", "\u{9B}", "\u{202E}"].contains($0) })
     }
 
-    @Test("In a German environment the texts are German")
+    @Test("In a German environment, the texts are German")
     func german() async throws {
         let text = try await type("3\\n", to: "heal", language: "de_DE.UTF-8").text
         #expect(text.contains("Externes System nicht verfügbar"))
@@ -76,7 +76,7 @@ struct TerminalTests {
     }
 
     @Test(
-        "Without a terminal, the ordinary option is chosen immediately",
+        "Without a terminal, the first normal option is chosen immediately",
         arguments: FailingPackage.Configuration.allCases)
     func noTerminal(configuration: FailingPackage.Configuration) async throws {
         let result = try await FailingPackage.start("mishaps", ["heal"], configuration)
@@ -85,7 +85,7 @@ struct TerminalTests {
     }
 
     @Test(
-        "A terminating error ends the program after the inner responders and the reporters have run",
+        "An error with the recovery terminate ends the program after inner responders and reporters have run",
         arguments: FailingPackage.Configuration.allCases)
     func terminate(configuration: FailingPackage.Configuration) async throws {
         let result = try await FailingPackage.start("mishaps", ["terminate"], configuration)

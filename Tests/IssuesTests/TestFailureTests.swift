@@ -27,7 +27,7 @@ struct TestFailureTests {
         }
     }
 
-    @Test("An error fails the test as the original error value")
+    @Test("A reported error fails the test, and the failure contains the original error value")
     func error() {
         withKnownIssue {
             reportIssue(Refused(code: 3), "Paying")
@@ -36,14 +36,14 @@ struct TestFailureTests {
         }
     }
 
-    @Test("Levels below error do not fail a test", arguments: [IssueLevel.debug, .info, .warning])
+    @Test("Reports of levels below error do not fail a test", arguments: [IssueLevel.debug, .info, .warning])
     func warning(level: IssueLevel) {
-        // If this report failed a test, it would be the present one.
+        // If these reports failed a test, it would be this one.
         reportIssue("Only a \(level.rawValue) (this line is expected)", level: level)
         reportIssue(Refused(), "Only a \(level.rawValue) (this line is expected)", level: level)
     }
 
-    @Test("Metadata follows the message")
+    @Test("The text of a failure ends with the metadata")
     func metadata() {
         withKnownIssue {
             reportIssue("The till is stuck", metadata: ["till": 2])
@@ -54,7 +54,7 @@ struct TestFailureTests {
         }
     }
 
-    @Test("A hundred failures with different long texts are recorded correctly")
+    @Test("Each of a hundred failures with different long texts is recorded with its own text")
     func many() {
         let texts = (0..<100).map { "issue \($0) \(String(repeating: "ö", count: $0 % 100))" }
         let expected = Set(texts.map { "Issue recorded (error): \($0)" })
@@ -76,7 +76,7 @@ struct TestFailureTests {
         #expect(collector.messages == ["for the collector"])
     }
 
-    @Test("An issue context moves the failure to its location")
+    @Test("An issue that is reported in withIssueContext fails the test at the location given there")
     func context() async {
         func supports(
             fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line,

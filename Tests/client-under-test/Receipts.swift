@@ -6,7 +6,7 @@ struct Receipts {
     private let count: Int
     private let reporter: Int
     private let first: Int
-    /// The pause after each ten reports, in milliseconds.
+    /// The pause after every ten reports, in milliseconds.
     private let pause: Int
     /// The maximum time to wait for the last answers before the program ends, in milliseconds.
     private let timeout: Int
@@ -45,7 +45,7 @@ struct Receipts {
     }
 }
 
-/// Sends reports and waits until all of them are delivered. Ends the program with 1 if one is not.
+/// Sends reports and waits until all of them are delivered. Ends the program with 0 if they are, otherwise with 1.
 struct AwaitedReceipts {
     let count: Int
     let name: String
@@ -64,7 +64,7 @@ struct AwaitedReceipts {
         var receipts: [IssueReceipt] = []
         for number in 1...count {
             receipts.append(DaemonReporter.daemon.submit(IssueReport("\(name) \(number)", level: .info)))
-            // Far fewer than the buffer has room for.
+            // Waits regularly, so that the buffer never becomes full.
             if number % 100 == 0 { _ = try await receipts[number - 1].stored() }
         }
         return try await withThrowingTaskGroup { group in

@@ -5,17 +5,17 @@
 //   client-under-test precondition COUNT NAME     makes the last one a failed precondition
 //   client-under-test threads COUNT NAME          sends COUNT reports from each of 64 threads
 //   client-under-test nested COUNT NAME           uses a reporter that itself reports an issue for each one it receives
-//   client-under-test settings COUNT NAME         sends COUNT reports of each level to the process's own reporters
+//   client-under-test settings COUNT NAME         sends COUNT reports of each level without setting reporters
 //   client-under-test receipts COUNT PLAN         sends COUNT reports according to Receipts and prints what is stored
 //   client-under-test await COUNT NAME            awaits the delivery of COUNT reports at once
-//   client-under-test exhausted COUNT NAME        awaits the delivery of a report without free descriptors
+//   client-under-test exhausted COUNT NAME        awaits the delivery of a report while no descriptor is free
 
 import Issues
 import UnixIO
 
 struct Echo: IssueSink {
     func receive(_ report: IssueReport) {
-        // Written to standard error only, and not passed to this reporter again.
+        // This report is only written to standard error; it is not passed to this reporter again.
         Issues.reportIssue("echo of \(report.message)")
     }
 }

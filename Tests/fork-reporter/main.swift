@@ -9,7 +9,7 @@
 //   fork-reporter awaited COUNT
 //                           awaits the fates of COUNT issues and forks meanwhile; the children outlive the waiting
 //
-// Ends with 0 if all issues of both processes were answered.
+// Ends with 0 if all issues were answered, no child saw an inconsistent state and all children ended with 0.
 
 import CProcesses
 import Issues
@@ -17,8 +17,8 @@ import Synchronization
 import UnixIO
 
 if CommandLine.arguments.last == "images" {
-    // Lazy values are initialised first, because a fork by the program itself must not interrupt that. The library
-    // protects its own threads from that.
+    // Lazy values are initialised first, because a fork must not interrupt their initialisation. The threads of the
+    // library delay forks for that purpose, but the threads of this program do not.
     _ = LoadedImage.all
     _ = try Thread.start(name: "looker") {
         while !LoadedImage.all.isEmpty {}

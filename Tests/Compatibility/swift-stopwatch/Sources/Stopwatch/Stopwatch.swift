@@ -2,7 +2,7 @@ import IssueReporting
 
 /// Measures laps.
 public struct Stopwatch {
-    /// Returns the time that has passed. By default it reports that the application has not set it.
+    /// Returns the time that has passed. The default closure reports an issue: an application must set its own.
     public var read: @Sendable () -> Int
 
     public init(read: @escaping @Sendable () -> Int = unimplemented("Stopwatch.read", placeholder: 0)) {
