@@ -74,7 +74,7 @@ public struct IssuePresenterTexts: Hashable, Sendable {
     public var internalInconsistency = "Internal Inconsistency"
     /// The heading for an unavailable system outside the program.
     public var externalSystemUnavailable = "External System Unavailable"
-    /// The heading for incorrect behavior of a system outside the program.
+    /// The heading for incorrect behaviour of a system outside the program.
     public var externalSystemBehavedUnexpectedly = "Unexpected Behavior"
     /// The heading for an error of unknown origin.
     public var unknownError = "Unknown Error"

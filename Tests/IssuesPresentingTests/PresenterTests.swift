@@ -89,13 +89,14 @@ struct PresenterTests {
         #expect(collector.messages == ["Bare()", "words"])
     }
 
-    @Test("An issue that the chosen option reports reaches the reporters")
+    @Test("An error that the chosen option reports reaches the reporters, and is not shown by the same presenter")
     func failingChoice() {
         let collector = Collector()
         let presenter = ScriptedPresenter("Again")
         withIssueReporters([collector]) {
             withErrorResponders(.present(on: presenter)) {
-                reportIssue(IssueProblem("One", recovery: .heal(IssueRecovery.Option("Again") { reportIssue("Two") })))
+                let again = IssueRecovery.Option("Again") { reportIssue(IssueProblem("Two")) }
+                reportIssue(IssueProblem("One", recovery: .heal(again)))
             }
         }
         #expect(collector.messages == ["One", "Two"])

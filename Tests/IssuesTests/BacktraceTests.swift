@@ -51,17 +51,27 @@ struct BacktraceTests {
         return inner.reduce(value.asObject?.count ?? 0) { $0 + keys(of: $1) }
     }
 
-    @Test("A record with many metadata keys has fewer frames, so that it does not exceed the key limit")
+    private struct Failed: ReportableError {
+        var causes: Range<Int>
+        var message: String { "Failed \(causes)" }
+        var underlyingErrors: [any Error] { causes.map { Failed(causes: $0..<$0) } }
+    }
+
+    @Test("A record with many metadata keys and causes has fewer frames, so that it does not exceed the key limit")
     func onCardinalityOverflow() async throws {
         try await CollectorFixture.with { fixture in
             for count in [1, 100, 155, 1000] {
                 let keys = Dictionary(uniqueKeysWithValues: (0..<count).map { (IssueMetadata.Key("key \($0)"), 1) })
                 let metadata = IssueMetadata(keys.mapValues { IssueMetadata.Value($0) })
-                _ = try await fixture.reporter.submit(IssueReport("m", metadata: metadata)).stored()
+                let report = IssueReport(Failed(causes: 0..<16), metadata: metadata)
+                _ = try await fixture.reporter.submit(report).stored()
             }
-            for record in fixture.collector?.stored.map(\.record) ?? [] {
+            let records = fixture.collector?.stored.map(\.record) ?? []
+            let frames = records.map(\.backtrace.count)
+            #expect(frames.count == 4 && frames[3] == 5 && frames[0] > 5, "\(frames)")
+            for record in records {
                 #expect(Self.keys(of: try JSONValue(json: record.json)) <= 256)
-                #expect(!record.backtrace.isEmpty)
+                #expect(record.causes.count == 16)
             }
         }
     }

@@ -49,9 +49,7 @@ struct SpillTests {
                 #expect(old.map(\.record.message) == (1...20).map { "old \($0)" })
                 #expect(old.map(\.sequence) == Array(1...20))
                 #expect(collector.stored.first { $0.record.message == "new" }?.producer == next.producer)
-                let deadline = MonotonicClock.now.advanced(by: .seconds(60))
-                while !Self.calls(in: folder).isEmpty, MonotonicClock.now < deadline { await Task.yield() }
-                #expect(Self.calls(in: folder) == [])
+                try await eventually("no call is left") { Self.calls(in: folder).isEmpty }
             }
         }
     }
@@ -71,8 +69,7 @@ struct SpillTests {
                 let next = Delivery(paths: [fixture.path], limits: CollectorFixture.quickLimits, spillFolder: folder)
                 defer { next.stop() }
                 _ = try await DaemonReporter(delivery: next).submit(IssueReport("new")).stored()
-                let deadline = MonotonicClock.now.advanced(by: .seconds(60))
-                while !Self.calls(in: folder).isEmpty, MonotonicClock.now < deadline { await Task.yield() }
+                try await eventually("no call is left") { Self.calls(in: folder).isEmpty }
                 #expect(Set(collector.stored.map(\.record.message)) == ["stored already", "new"])
                 #expect(collector.stored.count == 2)
             }
@@ -201,11 +198,11 @@ struct SpillTests {
         }
     }
 
-    @Test("A folder that other users can read or write is not used")
-    func shared() async throws {
+    @Test("A folder that other users can read or write is not used", arguments: [0o755, 0o720, 0o702] as [UInt32])
+    func shared(mode: UInt32) async throws {
         try await Self.withFolder { folder in
             try FileSystem.makeFolders(folder.path, mode: 0o700)
-            try FileSystem.setMode(0o755, of: folder.path)
+            try FileSystem.setMode(mode, of: folder.path)
             try await CollectorFixture.with(faults: nil) { fixture in
                 _ = try await Self.endedRun(fixture, folder, ["a"])
                 #expect(Self.calls(in: folder) == [])
