@@ -149,7 +149,10 @@ package enum WebhookFormat: String, CaseIterable, Hashable, Sendable {
                 headers: [
                     ("Title", "issued: \(message.kinds.names.joined(separator: ", "))"),
                     ("Priority", message.isUrgent ? "high" : "default"),
-                    ("Tags", message.isUrgent ? "rotating_light" : "warning"),
+                    (
+                        "Tags",
+                        message.isRecovery ? "white_check_mark" : message.isUrgent ? "rotating_light" : "warning"
+                    ),
                 ])
         case .alertmanager: WebhookContent(json: Self.alerts(message))
         }
@@ -302,9 +305,18 @@ package enum WebhookFormat: String, CaseIterable, Hashable, Sendable {
                     labels.member("environment", ifPresent: item.environment)
                 }
             }
-            for event in message.ownEvents {
-                alert("Issued", event.kinds, message, at: event.at, "\(event.heading): \(event.text)", to: &list) {
-                    $0.member("severity", event.kinds.contains(.storeFault) ? "critical" : "error")
+            // In order of time, so that an alert that ended and began again is active.
+            for event in message.ownEvents.sorted(by: { $0.at < $1.at }) {
+                let ended = event.kinds.ended
+                // The end of an alert has the same labels as its beginning.
+                for kind in ended.isEmpty ? [event.kinds] : ended {
+                    alert(
+                        "Issued", kind, message, at: event.at, "\(event.heading): \(event.text)",
+                        isEnd: !ended.isEmpty, to: &list
+                    ) {
+                        $0.member("severity", kind.contains(.storeFault) ? "critical" : "error")
+                        $0.member("destination", ifPresent: event.destination)
+                    }
                 }
             }
             if message.items.isEmpty && message.ownEvents.isEmpty || !message.others.isEmpty {
@@ -316,7 +328,7 @@ package enum WebhookFormat: String, CaseIterable, Hashable, Sendable {
 
     private static func alert(
         _ name: String, _ kinds: NotificationKinds, _ message: NotificationMessage, at: IssueTimestamp,
-        _ summary: String, to list: inout JSONWriter, _ labels: (inout JSONWriter) -> Void
+        _ summary: String, isEnd: Bool = false, to list: inout JSONWriter, _ labels: (inout JSONWriter) -> Void
     ) {
         list.object { alert in
             alert.key("labels")
@@ -333,6 +345,7 @@ package enum WebhookFormat: String, CaseIterable, Hashable, Sendable {
                 object.member("possible_repetition", message.mayBeRepetition ? "true" : "false")
             }
             alert.member("startsAt", at.description)
+            if isEnd { alert.member("endsAt", at.description) }
         }
     }
 }
@@ -430,13 +443,17 @@ package struct WebhookTemplate: Hashable, Sendable {
 }
 
 extension NotificationMessage {
-    /// The severity of the message: critical if it has a critical issue or a store fault, otherwise the highest
-    /// severity of the listed issues, or error if there are none.
+    /// The severity of the message: critical if it has a critical issue or a store fault, and info if it has only
+    /// recoveries. Otherwise the highest severity of the listed issues, or error if there are none.
     package var severity: IssueLevel {
+        if isRecovery { return .info }
         if kinds.contains(.storeFault) || kinds.contains(.critical) { return .critical }
         return items.map(\.severity).max() ?? .error
     }
 
     /// Whether an operator should look at the message immediately.
-    var isUrgent: Bool { !kinds.isDisjoint(with: [.storeFault, .destinationPaused, .critical]) }
+    var isUrgent: Bool { !kinds.isDisjoint(with: [.storeFault, .destinationPaused, .destinationDelayed, .critical]) }
+
+    /// Whether the message reports nothing but ends.
+    var isRecovery: Bool { !kinds.isEmpty && kinds.isSubset(of: .recoveries) }
 }

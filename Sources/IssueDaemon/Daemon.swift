@@ -396,7 +396,10 @@ extension Daemon {
                     log: log)
                 statusRegistry = next
                 publishConfiguration(to: run.statusRegistry)
-                if reportedFailure != nil { log.notice(.storeOpened, ["file": configuration.store.path]) }
+                if reportedFailure != nil {
+                    log.notice(.storeOpened, ["file": configuration.store.path])
+                    notifiers.report(.storeRecovered, "the database could be opened")
+                }
                 return run
             } catch let failure as StoreFailure {
                 if failure != reportedFailure {

@@ -99,7 +99,11 @@ final class DaemonRun {
                     refused: { socket.refused($0) },
                     changed: { failure in
                         statusRegistry.update(failure)
-                        if let failure { notifiers.report(.storeFault, "reports are refused: \(failure)") }
+                        if let failure {
+                            notifiers.report(.storeFault, "reports are refused: \(failure)")
+                        } else {
+                            notifiers.report(.storeRecovered, "reports are stored again")
+                        }
                     }, mustReopen: mustReopen,
                     removed: { jobs.collect() },
                     keepFreeUnreachable: { statusRegistry.update(keepFreeUnreachable: $0) })
@@ -174,7 +178,7 @@ final class DaemonRun {
                 configuration, replacing: forwarded, path: fixed.path, writer: writer, statusRegistry: statusRegistry,
                 log: log,
                 limitMonitor: limitMonitor,
-                paused: { notifiers.report(.destinationPaused, $0) }
+                report: { notifiers.report($0, $1) }
             ) {
                 socket.fatesChanged()
             }

@@ -20,15 +20,15 @@ final class Destinations: Sendable {
     ///   - previous: The configuration that was used before; nil if it is not known.
     ///   - path: The path of the open database. A new path in the configuration takes effect after a restart.
     ///   - limitMonitor: Notified of the limits that hold records back.
-    ///   - paused: Called when a destination is paused, with a text that contains its name and the reason: during this
-    ///     call if its section has an error, otherwise on the destination's thread.
+    ///   - report: Called with each event about a destination, and a text that begins with its name: during this call if
+    ///     its section has an error, otherwise on the destination's thread.
     ///   - fatesChanged: Called on a destination's thread when fates of records have changed.
     /// - Throws: The error of the store, or of a thread that can't be started. Another call starts the missing
     ///   services.
     func start(
         _ configuration: Configuration, replacing previous: Configuration?, path: String, writer: WriterService,
         statusRegistry: StatusRegistry, log: Log, limitMonitor: LimitMonitor,
-        paused: @escaping @Sendable (String) -> Void,
+        report: @escaping @Sendable (NotificationKinds, String) -> Void,
         fatesChanged: @escaping @Sendable () -> Void
     ) throws {
         // Records are also kept for misconfigured destinations.
@@ -58,7 +58,7 @@ final class Destinations: Sendable {
                     forward: destination.settings.forward, limits: destination.settings.limits, users: users,
                     host: Host.name,
                     credentialFile: destination.tokenFile.flatMap { $0.kind == .ownFile ? $0.path : nil },
-                    paused: paused, limitMonitor: limitMonitor),
+                    report: report, limitMonitor: limitMonitor),
                 path: path, writer: writer, statusRegistry: statusRegistry, log: log, outages: logged)
             let thread = try JoinableThread(name: "forward-\(destination.name)") {
                 destination.run(service, fatesChanged: fatesChanged)
@@ -68,7 +68,7 @@ final class Destinations: Sendable {
         for row in rows.dropFirst(configuration.destinations.count) {
             let forwarder = StatusRegistry.Forwarder(misconfigured: row)
             statusRegistry.update(forwarder)
-            logPause(forwarder, row, writer, log, paused: paused)
+            logPause(forwarder, row, writer, log, report: report)
         }
     }
 
@@ -76,7 +76,7 @@ final class Destinations: Sendable {
     /// process has. The logged state is stored, as for other pauses.
     private func logPause(
         _ forwarder: StatusRegistry.Forwarder, _ row: DestinationRow, _ writer: WriterService, _ log: Log,
-        paused: (String) -> Void
+        report: (NotificationKinds, String) -> Void
     ) {
         let (reason, advice) = (forwarder.view.reason ?? "", forwarder.view.advice ?? "")
         let (entry, stored) = outages.withLock { outages in
@@ -89,11 +89,13 @@ final class Destinations: Sendable {
         log.warning(.destinationPaused, ["destination": row.name, "reason": reason, "advice": advice])
         var row = row
         row.state.lastLoggedState = stored
-        row.state.failingSince = row.state.failingSince ?? Clock.wall
+        let since = row.state.failingSince ?? Clock.wall
+        row.state.failingSince = since
+        row.state.watch.paused(since: since)
         let (state, id) = (row.state, row.id)
         try? writer.perform { try $0.save(state, destination: id) }
         // A repeated entry was reported to the notifiers by an earlier run.
-        if !entry.isRepeated { paused("\(row.name): \(reason). \(advice)") }
+        if !entry.isRepeated { report(.destinationPaused, "\(row.name): \(reason). \(advice)") }
     }
 
     private func logRemoved(_ removed: [String], path: String, _ writer: WriterService, _ log: Log) {

@@ -107,6 +107,48 @@ struct WebhookTests {
         #expect(alerts[0]["startsAt"] == .string(at.description))
     }
 
+    @Test("For Alertmanager, an alert about a destination or the store ends with the event of its end")
+    func alertmanagerEnds() throws {
+        func labels(_ kinds: NotificationKinds, _ text: String) throws -> [JSONValue] {
+            var message = message()
+            (message.others, message.ownEvents) = ([], [.init(kinds: kinds, text: text, at: at)])
+            let alerts = try json(.alertmanager, message).asArray ?? []
+            let isEnd = NotificationKinds.recoveries.contains(kinds)
+            #expect(alerts.allSatisfy { $0["endsAt"] == (isEnd ? .string(at.description) : nil) })
+            return alerts.compactMap { $0["labels"] }
+        }
+        let begun = try labels(.destinationPaused, "logzio: a") + labels(.destinationDelayed, "logzio: b")
+        #expect(begun.count == 2 && begun[0]["destination"] == .string("logzio"))
+        #expect(try labels(.destinationRecovered, "logzio: c") == begun)
+        let fault = try labels(.storeFault, "No space: x")
+        #expect(fault.count == 1 && fault[0]["destination"] == nil)
+        #expect(try labels(.storeRecovered, "reports are stored again") == fault)
+        #expect(try labels(.deadLetters, "logzio: 1 new dead letter").count == 1)
+    }
+
+    @Test("An alert that ends and begins again in one message is active")
+    func alertmanagerOrder() throws {
+        var message = message()
+        message.others = []
+        message.ownEvents = [
+            .init(kinds: .destinationPaused, text: "d: x", at: at.advanced(by: .seconds(1))),
+            .init(kinds: .destinationRecovered, text: "d: y", at: at),
+        ]
+        let alerts = try json(.alertmanager, message).asArray ?? []
+        #expect(alerts.map { $0["endsAt"] == nil } == [false, false, true])
+    }
+
+    @Test("A message about recoveries only is neither urgent nor an error")
+    func recovery() {
+        var message = message()
+        message.counts = [.init(kind: .destinationRecovered, count: 1)]
+        #expect(message.severity == .info)
+        #expect(WebhookFormat.ntfy.content(of: message).headers.contains { $0.value == "white_check_mark" })
+        message.counts.append(.init(kind: .destinationDelayed, count: 1))
+        #expect(message.severity == .error)
+        #expect(WebhookFormat.ntfy.content(of: message).headers.contains { $0.value == "rotating_light" })
+    }
+
     @Test("A template is JSON once its placeholders are filled in, whatever the text contains")
     func template() throws {
         let template = try #require(WebhookTemplate(#"{"msg":"{title}","n":{count},"other":"{no word} {"}"#))

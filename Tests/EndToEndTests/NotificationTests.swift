@@ -318,6 +318,43 @@ struct NotificationTests {
         }
     }
 
+    @Test("A destination that is unreachable for long is reported once, even across a restart, and so is its recovery")
+    func delayedDestination() async throws {
+        let receiver = try WebhookReceiver()
+        let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
+        defer { listener.stop() }
+        let on = "On=destination-delayed destination-recovered"
+        try await DaemonFixture.with(
+            .forwarding(to: listener, "[Notify oncall]\nURL=\(receiver.url)\n\(on)\nDelay=0")
+        ) { daemon in
+            let client = try RawClient(path: daemon.socket)
+            _ = try client.report([record("Order failed"), record("Payment failed")])
+            try await eventually("the records are delivered") { try client.destination().ledger.delivered == 2 }
+            try listener.down()
+            let groups = try client.groups().map(\.id)
+            _ = try client.call(
+                .mergeGroups, MergeGroupsParameters(into: groups[0], groups: [groups[1]]),
+                returning: MergeGroupsReply.self)
+            try await daemon.logs("destination.unreachable")
+            try daemon.terminate()
+            // The time of a record is in a compressed block, but a correction that waits is reported in the same way.
+            try DatabaseFile(daemon.database, writable: true).execute(
+                "UPDATE correction_events SET at = at - 1200000")
+            try daemon.start()
+            try await eventually("the delay is reported") { receiver.requests.count == 1 }
+            #expect(title(receiver.messages[0]).hasPrefix("Destination delayed on "))
+            #expect(title(receiver.messages[0]).contains(": logzio: waiting: refused ("))
+            #expect(title(receiver.messages[0]).hasSuffix("The oldest pending record has waited 20 min."))
+            try daemon.reload()
+            try daemon.restart()
+            try listener.up()
+            // Messages are sent in order, so a repetition would arrive before the message about the recovery.
+            try await eventually("the recovery is reported") { receiver.requests.count == 2 }
+            #expect(title(receiver.messages[1]).hasPrefix("Destination recovered on "))
+            #expect(title(receiver.messages[1]).hasSuffix(": logzio: accepts records again after 20 min"))
+        }
+    }
+
     @Test("A limit that holds back an application's records is reported only once, even if the daemon reloads")
     func reachedLimit() async throws {
         let receiver = try WebhookReceiver()

@@ -180,6 +180,24 @@ struct BatchTests {
         }
     }
 
+    @Test("What was reported about a destination is stored")
+    func isReported() throws {
+        try TemporaryStore.with { store in
+            let fixture = try Fixture(store)
+            var state = DestinationRow.State()
+            for isDelayed in [false, true] {
+                state.watch.paused(since: store.wall)
+                state.watch.isDelayed = isDelayed
+                state.watch.recoveredAt = store.wall.advanced(by: .seconds(1))
+                _ = state.watch.deadLettersEvent(adding: 1, at: store.wall.advanced(by: .seconds(2)))
+                _ = state.watch.deadLettersEvent(adding: 7, at: store.wall.advanced(by: .seconds(3)))
+                #expect(state.watch.deadLetters > 0)
+                try fixture.writer.save(state, destination: fixture.destination)
+                #expect(try fixture.reader.destination(fixture.destination)?.state.watch == state.watch)
+            }
+        }
+    }
+
     @Test("A batch that is settled in part leaves its other lines as a new batch with the same notes")
     func isLeft() throws {
         try TemporaryStore.with { store in

@@ -51,6 +51,15 @@ package struct NotificationMessage: Equatable, Sendable {
             self.text = NotificationText.line(text, maxCharacters: 300)
             self.at = at
         }
+
+        /// The destination of an event about one, with whose name its text begins; otherwise nil.
+        package var destination: String? {
+            let kinds: NotificationKinds = [
+                .destinationPaused, .destinationDelayed, .destinationRecovered, .deadLetters,
+            ]
+            guard !kinds.isDisjoint(with: self.kinds) else { return nil }
+            return text.firstIndex(of: ":").map { String(text[..<$0]) }
+        }
     }
 
     /// The id of the message. All attempts have the same id, so that a receiver can detect a repetition.
@@ -135,6 +144,13 @@ extension NotificationMessage {
             switch one.kind {
             case .storeFault: parts.append(count == 1 ? "1 store fault" : "\(count) store faults")
             case .destinationPaused: parts.append(count == 1 ? "1 destination paused" : "\(count) destinations paused")
+            case .destinationDelayed:
+                parts.append(count == 1 ? "1 destination delayed" : "\(count) destinations delayed")
+            case .destinationRecovered:
+                parts.append(count == 1 ? "1 destination recovered" : "\(count) destinations recovered")
+            case .deadLetters:
+                parts.append("dead letters at \(count == 1 ? "1 destination" : "\(count) destinations")")
+            case .storeRecovered: parts.append("the store recovered")
             case .limitReached: parts.append(count == 1 ? "1 limit reached" : "\(count) limits reached")
             case _:
                 issues.append("\(count) \(one.kind.names.first ?? "")")
@@ -175,6 +191,10 @@ extension NotificationMessage.OwnEvent {
         switch kinds {
         case .storeFault: "Store fault"
         case .destinationPaused: "Destination paused"
+        case .destinationDelayed: "Destination delayed"
+        case .destinationRecovered: "Destination recovered"
+        case .deadLetters: "Dead letters"
+        case .storeRecovered: "Store recovered"
         case .limitReached: "Limit"
         case _: "Event"
         }

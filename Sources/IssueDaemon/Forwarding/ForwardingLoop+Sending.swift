@@ -290,6 +290,7 @@ extension ForwardingLoop where Destination: ~Copyable {
                 .destinationDeadLetters,
                 ["destination": service.destination.name, "count": "\(dead.count)", "answer": rejection])
         }
+        let event = dead.isEmpty ? nil : state.watch.deadLettersEvent(adding: Int64(dead.count), at: wall)
         var settlement = BatchSettlement(
             batch: batch, outcome: outcome, attempts: attempts, answer: acceptance, refusal: rejection,
             deadLines: dead, unsendable: removed, at: wall, state: state)
@@ -297,6 +298,7 @@ extension ForwardingLoop where Destination: ~Copyable {
         let (stored, id) = (settlement, service.destination.id)
         let rest = try service.writer.perform { try $0.settle(stored, destination: id) }
         if let rest { state.unacknowledged[rest.id] = settlement.unacknowledgedOfRest }
+        if let event { report(event, answer: rejection) }
         return rest
     }
 
@@ -391,9 +393,11 @@ extension ForwardingLoop where Destination: ~Copyable {
                     "destination": name, "reason": reason, "answer": answer, "advice": view.advice ?? "",
                     "left_out": leftOut,
                 ])
+            notePause()
             // A repeated entry was reported to the notifiers by an earlier run.
             guard !entry.isRepeated else { return }
-            service.settings.paused("\(name): \(reason) (\(answer)). \(view.advice ?? "")")
+            service.settings.report(
+                .destinationPaused, "\(name): \(reason) (\(answer)). \(view.advice ?? "")")
         case .waiting:
             if let previous = entry.previous {
                 service.log.log(

@@ -53,7 +53,7 @@ final class Notifiers: Sendable {
     private let startThread: ThreadStart
 
     /// The maximum number of events in `early`. Further events are dropped. They are in the log, except for reached
-    /// limits of destinations.
+    /// limits and delays of destinations.
     private static let maxEarly = 100
     /// How long services without the store may take to stop before their requests are cancelled.
     private static let replacementTimeout: Duration = .seconds(2)
@@ -244,8 +244,8 @@ struct DaemonEvent: Sendable {
 
 /// The queue of events for a notifier.
 struct NotifierInbox: Sendable {
-    /// The maximum number of events. Further events are dropped. They are in the log, except for reached limits of
-    /// destinations.
+    /// The maximum number of events. Further events are dropped. They are in the log, except for reached limits and
+    /// delays of destinations.
     private static let maxEvents = 100
 
     /// Whether changes of groups were stored. `true` at first, because the store may contain changes from the last run.

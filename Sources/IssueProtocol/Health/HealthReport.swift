@@ -263,7 +263,7 @@ package struct HealthReport: Equatable, Sendable {
     private static func ago(_ age: Duration) -> String { age < .seconds(1) ? "just now" : "\(span(age)) ago" }
 
     /// Returns a time span in whole seconds, minutes, hours or days, such as `3 min`.
-    private static func span(_ duration: Duration) -> String {
+    package static func span(_ duration: Duration) -> String {
         let seconds = duration.components.seconds
         return switch seconds {
         case ..<60: "\(max(0, seconds)) s"

@@ -187,6 +187,8 @@ package struct DestinationRow: Equatable, Sendable {
         package var pacedAt: IssueTimestamp?
         /// The end of the wait that the destination has requested, or nil if there is none.
         package var retryAt: IssueTimestamp?
+        /// What was reported to notifiers.
+        package var watch = DestinationWatch()
 
         package init() {}
     }
@@ -236,6 +238,13 @@ extension DestinationRow.State {
         lastLoggedState = value["told"]?.asString
         failingSince = value["failing_since"]?.asInteger.map { IssueTimestamp(millisecondsSince1970: $0) }
         retryAt = value["retry_at"]?.asInteger.map { IssueTimestamp(millisecondsSince1970: $0) }
+        watch.outageSince = value["outage_since"]?.asInteger.map { IssueTimestamp(millisecondsSince1970: $0) }
+        watch.isDelayed = value["outage_is_delay"]?.asInteger == 1
+        watch.recoveredAt = value["recovered_at"]?.asInteger.map { IssueTimestamp(millisecondsSince1970: $0) }
+        watch.deadLetters = value["dead_letters"]?.asInteger ?? 0
+        watch.deadLettersReportedAt = value["dead_letters_reported_at"]?.asInteger.map {
+            IssueTimestamp(millisecondsSince1970: $0)
+        }
         for entry in value["doubts"]?.asArray ?? [] {
             let numbers = entry.asArray?.compactMap(\.asInteger).map { Int(clamping: $0) } ?? []
             guard let batch = numbers.first else { continue }
@@ -280,6 +289,11 @@ extension DestinationRow.State {
             object.member("told", ifPresent: lastLoggedState)
             object.member("failing_since", ifPresent: failingSince?.millisecondsSince1970)
             object.member("retry_at", ifPresent: retryAt?.millisecondsSince1970)
+            object.member("outage_since", ifPresent: watch.outageSince?.millisecondsSince1970)
+            object.member("outage_is_delay", ifPresent: watch.isDelayed ? Int64(1) : nil)
+            object.member("recovered_at", ifPresent: watch.recoveredAt?.millisecondsSince1970)
+            object.member("dead_letters", ifPresent: watch.deadLetters > 0 ? watch.deadLetters : nil)
+            object.member("dead_letters_reported_at", ifPresent: watch.deadLettersReportedAt?.millisecondsSince1970)
             if !unacknowledged.isEmpty {
                 object.key("doubts")
                 object.array { list in

@@ -70,6 +70,12 @@ struct NotificationRuleTests {
         #expect(!filter.admits(.destinationPaused))
     }
 
+    @Test("By default, all kinds but dead letters and reached limits are reported")
+    func defaults() {
+        let kinds = NotificationFilter().kinds
+        #expect(NotificationKinds.all.subtracting(kinds).names == ["dead-letters", "limit-reached"])
+    }
+
     @Test("Every kind has a name, and the names are in order of urgency")
     func names() {
         for (index, named) in NotificationKinds.named.enumerated() {
@@ -353,8 +359,14 @@ struct NotificationTextTests {
         #expect(
             message([item(.critical, severity: .critical)]).title
                 == "Issue became critical in shop 2.4.0 on web1: Order failed")
-        let event = NotificationMessage.OwnEvent(kinds: .destinationPaused, text: "logzio: unauthorised", at: at)
-        #expect(message([], [event]).title == "Destination paused on web1: logzio: unauthorised")
+        for (kind, heading) in [
+            (NotificationKinds.destinationPaused, "Destination paused"), (.destinationDelayed, "Destination delayed"),
+            (.destinationRecovered, "Destination recovered"), (.deadLetters, "Dead letters"),
+            (.storeRecovered, "Store recovered"),
+        ] {
+            let event = NotificationMessage.OwnEvent(kinds: kind, text: "logzio: unauthorised", at: at)
+            #expect(message([], [event]).title == "\(heading) on web1: logzio: unauthorised")
+        }
     }
 
     @Test("Several events are counted in the title and listed below")
@@ -368,6 +380,14 @@ struct NotificationTextTests {
         #expect(found.lines.suffix(2) == ["and 7 more from user 1000", "and 2 more from other users"])
         #expect(message([item(), item()]).title == "2 new issues on web1")
         #expect(message([item(.regressed), item()]).title == "1 regressed, 1 new issue on web1")
+        let kinds: [NotificationKinds] = [
+            .destinationDelayed, .destinationDelayed, .deadLetters, .storeRecovered, .destinationRecovered,
+        ]
+        let events = kinds.map { NotificationMessage.OwnEvent(kinds: $0, text: "logzio: x", at: at) }
+        #expect(
+            message([], events).title
+                == "2 destinations delayed, dead letters at 1 destination, the store recovered and 1 destination "
+                + "recovered on web1")
     }
 
     @Test("The title says whether a message may be a repetition or is a test")

@@ -32,7 +32,7 @@ struct ChangedDestinationTests {
     /// Creates a database with a record that is pending for the destination `d`, which has answered a request with
     /// `result`. Calls `body` when `isAnswered` is true.
     private func with(
-        _ result: DeliveryResult, paused: @escaping @Sendable (String) -> Void = { _ in },
+        _ result: DeliveryResult, report: @escaping @Sendable (NotificationKinds, String) -> Void = { _, _ in },
         until isAnswered: (StoreReader, DestinationRow) throws -> Bool,
         _ body: (String, WriterService) throws -> Void
     ) throws {
@@ -42,7 +42,7 @@ struct ChangedDestinationTests {
                 let record = try Submission([IssueRecord(message: "Failed")])
                 try writer.perform { _ = try $0.commit([record], wall: Clock.wall, monotonic: Clock.monotonic) }
                 var settings = ForwardingService.Settings(
-                    forward: .withoutLimits, limits: .withoutLimits, host: "h", paused: paused)
+                    forward: .withoutLimits, limits: .withoutLimits, host: "h", report: report)
                 settings.forward.batchDelay = .zero
                 settings.credentialFile = "/etc/token"
                 let service = ForwardingService(
@@ -70,7 +70,7 @@ struct ChangedDestinationTests {
     ) throws {
         try destinations.start(
             configuration, replacing: previous, path: path, writer: writer, statusRegistry: registry, log: log,
-            limitMonitor: LimitMonitor { _, _ in }, paused: { _ in }, fatesChanged: {})
+            limitMonitor: LimitMonitor { _, _ in }, report: { _, _ in }, fatesChanged: {})
     }
 
     /// Waits until the reason in the status of the destination meets a condition. Returns the status.
@@ -232,7 +232,7 @@ struct ChangedDestinationTests {
                 try destinations.start(
                     configuration, replacing: previous, path: path, writer: writer,
                     statusRegistry: StatusRegistry(path: path), log: log, limitMonitor: LimitMonitor { _, _ in },
-                    paused: { text in texts.withLock { $0.append(text) } }, fatesChanged: {})
+                    report: { _, text in texts.withLock { $0.append(text) } }, fatesChanged: {})
                 destinations.stop(timeout: .seconds(10))
             }
             func counts() -> [Int] {
@@ -275,7 +275,7 @@ struct ChangedDestinationTests {
         let texts = Mutex<[String]>([])
         try with(
             DeliveryResult(.paused(.forbidden), ResponseSummary("403 from h:1")),
-            paused: { text in texts.withLock { $0.append(text) } },
+            report: { _, text in texts.withLock { $0.append(text) } },
             until: { _, _ in texts.withLock { !$0.isEmpty } }
         ) { _, _ in
             #expect(texts.withLock { $0 } == ["d: forbidden (403 from h:1). \(PauseReason.forbidden.advice)"])
@@ -287,7 +287,7 @@ struct ChangedDestinationTests {
         let texts = Mutex<[String]>([])
         try with(
             DeliveryResult(.paused(.unauthorised), ResponseSummary("401 from h:1")),
-            paused: { text in texts.withLock { $0.append(text) } },
+            report: { _, text in texts.withLock { $0.append(text) } },
             until: { _, _ in texts.withLock { !$0.isEmpty } }
         ) { _, _ in
             #expect(texts.withLock { $0.allSatisfy { $0.hasSuffix(" The file is /etc/token.") } })

@@ -30,7 +30,7 @@ struct OutageReloadTests {
                     try destinations.start(
                         configuration, replacing: previous, path: path, writer: writer, statusRegistry: statusRegistry,
                         log: log,
-                        limitMonitor: LimitMonitor { _, _ in }, paused: { _ in }, fatesChanged: {})
+                        limitMonitor: LimitMonitor { _, _ in }, report: { _, _ in }, fatesChanged: {})
                     previous = configuration
                     try waitUntil("a request has failed", hasFailed)
                     destinations.stop(timeout: .seconds(2))
