@@ -3,7 +3,7 @@ import IssueProtocol
 import Testing
 
 @Suite("IssueTimestamp")
-struct TimestampTests {
+struct IssueTimestampTests {
     @Test("A time is written and read as by Foundation", arguments: 0..<4)
     func oracle(seed: UInt64) throws {
         var chance = SeededGenerator(seed: seed)

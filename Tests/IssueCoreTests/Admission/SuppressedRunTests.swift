@@ -2,7 +2,7 @@ import IssueCore
 import IssueProtocol
 import Testing
 
-struct HeldRunTests {
+struct SuppressedRunTests {
     private struct Series: Hashable {
         var group: GroupID
         var severity: IssueLevel

@@ -92,7 +92,7 @@ struct DailyBudgetTests {
     }
 }
 
-struct UserTurnsTests {
+struct RoundRobinOrderTests {
     @Test("Users take turns, system users come first in each round, and each user's order is kept")
     func turns() {
         #expect(RoundRobinOrder.order([1001, 1001, 1001, 1002, 0, 1002, 0]) == [4, 0, 3, 6, 1, 5, 2])

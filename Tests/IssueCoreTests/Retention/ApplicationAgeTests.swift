@@ -2,7 +2,7 @@ import IssueCore
 import Testing
 
 @Suite("The maximum age of an application")
-struct ApplicationAgeDecisionTests {
+struct ApplicationAgeTests {
     private func settings(_ ages: [ApplicationAge]) -> RetentionSettings {
         var settings = RetentionSettings(maxAge: .seconds(1000))
         settings.applicationAges = ages

@@ -2,7 +2,7 @@ import IssueCore
 import Testing
 
 @Suite("Fair eviction")
-struct FairnessTests {
+struct EvictionPolicyTests {
     private func holding(
         _ range: Int64, _ user: UInt32, _ bytes: Int64, isSettled: Bool = true
     ) -> RetentionSnapshot.Holding {

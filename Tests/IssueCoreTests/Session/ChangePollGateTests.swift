@@ -2,7 +2,7 @@ import IssueCore
 import Testing
 
 @Suite("A subscriber's query")
-struct LookoutTests {
+struct ChangePollGateTests {
     /// Returns a gate whose first query has found nothing.
     private func idle() -> ChangePollGate {
         var pollGate = ChangePollGate()

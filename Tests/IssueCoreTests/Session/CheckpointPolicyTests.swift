@@ -2,7 +2,7 @@ import IssueCore
 import Testing
 
 @Suite("The WAL")
-struct CheckpointPaceTests {
+struct CheckpointPolicyTests {
     @Test("The WAL is checkpointed after a certain growth, and not again without further growth")
     func enough() {
         var pace = CheckpointPolicy(pages: 100)

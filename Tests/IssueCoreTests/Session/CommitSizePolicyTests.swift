@@ -22,7 +22,7 @@ struct ReportCostTests {
 }
 
 @Suite("The size of a commit")
-struct CommitPaceTests {
+struct CommitSizePolicyTests {
     /// Milliseconds until a connection that reports without a pause is known to do so.
     private static let moment = 350
 

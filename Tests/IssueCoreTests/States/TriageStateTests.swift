@@ -3,7 +3,7 @@ import IssueProtocol
 import Testing
 
 @Suite("The triage state of a group")
-struct GroupStandingTests {
+struct TriageStateTests {
     private let noon = IssueTimestamp(millisecondsSince1970: 1_790_000_000_000)
 
     /// Reports a record of each version and returns the effect of each.
