@@ -264,9 +264,10 @@ struct LimitDemandTests {
     @Test("The limits that held back most come first, and the reply says how many are left out")
     func sorted() {
         let many = (0..<300).map { LimitStatus(.groupRate, level: 5, capacity: 5, held: Int64($0)) }
+        var random = SeededGenerator(seed: 1)
         let empty = LimitStatus(.globalRate, level: 0, capacity: 300)
         let full = LimitStatus(.dailyBytes, level: 300, capacity: 300)
-        let reply = LimitsReply(sorting: [full, empty] + many.shuffled(), unlisted: 7, since: .epoch)
+        let reply = LimitsReply(sorting: [full, empty] + many.shuffled(using: &random), unlisted: 7, since: .epoch)
         #expect(reply.limits.count == 200)
         #expect(reply.limits.first?.held == 299)
         #expect(reply.others == 102)

@@ -5,9 +5,7 @@ import IssueProtocol
 protocol ForwardingSteps {}
 
 extension ForwardingSteps {
-    func at(_ seconds: Double) -> MonotonicInstant {
-        MonotonicInstant(sinceBoot: .seconds(1000) + .milliseconds(Int64((seconds * 1000).rounded())))
-    }
+    func at(_ seconds: Double) -> MonotonicInstant { ForwardingRun.at(seconds) }
 
     func answer(_ verdict: DeliveryVerdict) -> DeliveryResult {
         DeliveryResult(verdict, ResponseSummary("an answer"))

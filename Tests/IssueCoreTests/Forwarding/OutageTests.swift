@@ -88,15 +88,19 @@ struct OutageTests {
         #expect(run.delivered == 5)
     }
 
-    @Test("After repeated 429 responses, the delays between requests grow to more than a minute")
-    func timeout() {
+    @Test("After repeated 429 responses, the delays are random, and their maximum doubles from 1 s up to 300 s")
+    func tooManyRequests() {
         var run = ForwardingRun(seed: 5)
         run.mood = { _ in .answers(.tooManyRequests) }
         run.report(100)
         run.run(until: 7200)
-        #expect(run.requests.count < 80)
-        let last = run.requests.suffix(20)
-        #expect(zip(last, last.dropFirst()).contains { $1.begun - $0.begun > 60 })
+        let delays = zip(run.requests, run.requests.dropFirst()).map { $1.begun - $0.ended }
+        for (number, delay) in delays.enumerated() {
+            #expect(delay <= min(Double(1 << min(number, 9)), 300) + 0.01, "delay \(number)")
+        }
+        let last = delays.dropFirst(9)
+        #expect(last.contains { $0 > 240 } && last.contains { $0 < 60 })
+        #expect((100...200).contains(last.reduce(0, +) / Double(last.count)))
     }
 
     @Test("After RetryFor= the records are given up, which does not make the destination look healthy")

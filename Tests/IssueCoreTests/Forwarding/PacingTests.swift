@@ -3,11 +3,7 @@ import Testing
 
 @testable import IssueCore
 
-struct PacingTests {
-    private func at(_ seconds: Double) -> MonotonicInstant {
-        MonotonicInstant(sinceBoot: .seconds(1000) + .milliseconds(Int64((seconds * 1000).rounded())))
-    }
-
+struct PacingTests: ForwardingSteps {
     @Test("A batch is sent when it is full, or when its oldest record has waited 5 s, or 1 s for a priority record")
     func planning() {
         func plan(_ pending: PendingCounts, at now: MonotonicInstant) -> Forwarding.NextAction {

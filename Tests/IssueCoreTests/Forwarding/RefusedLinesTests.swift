@@ -355,34 +355,3 @@ struct RefusedLinesTests {
         #expect(run.delivered == 500 - run.poison.count)
     }
 }
-
-@Suite("Line sets")
-struct LineSetTests {
-    @Test(
-        "A set contains the lines inserted, and `counted` returns their indexes among the lines of another set",
-        arguments: 0..<20 as Range<UInt64>)
-    func property(seed: UInt64) {
-        var traffic = SeededGenerator(seed: seed)
-        var (set, other) = (LineSet(), LineSet())
-        var (plain, plainOther): (Set<Int>, Set<Int>) = ([], [])
-        for _ in 0..<12 {
-            let first = Int(traffic.number(below: 80))
-            let range = first..<first + Int(traffic.number(below: 9))
-            if traffic.happens(oneIn: 2) {
-                set.insert(range)
-                plain.formUnion(range)
-            } else {
-                other.insert(range)
-                plainOther.formUnion(range)
-            }
-        }
-        #expect(set.count == plain.count)
-        #expect((0..<100).allSatisfy { set.contains($0) == plain.contains($0) })
-        #expect(zip(set.ranges, set.ranges.dropFirst()).allSatisfy { $0.upperBound < $1.lowerBound })
-        let places = plainOther.sorted()
-        let counted = Set(places.indices.filter { plain.contains(places[$0]) })
-        #expect(Set(set.counted(among: other).ranges.flatMap { Array($0) }) == counted)
-        set.formUnion(other)
-        #expect(set.count == plain.union(plainOther).count)
-    }
-}

@@ -2,11 +2,7 @@ import Testing
 
 @testable import IssueCore
 
-struct UnsentTests {
-    private func at(_ seconds: Double) -> MonotonicInstant {
-        MonotonicInstant(sinceBoot: .milliseconds(Int64(seconds * 1000)))
-    }
-
+struct UnsentTests: ForwardingSteps {
     @Test("Lines that were never sent do not count as sent, so the next attempt does not count as a resend")
     func neverSent() {
         var forwarding = Forwarding(settings: ForwardSettings(), at: at(0))

@@ -5,12 +5,9 @@ import Testing
 @Suite("A search in templates")
 struct TemplateSearchTests {
     private func mayOccur(_ term: String, _ message: String) -> Bool {
-        var (template, parts) = (ByteBuffer(), ByteBuffer())
-        let bytes = Array(message.utf8)
-        let form = MessageTemplate.append(
-            messageIn: bytes.span, from: 0, to: bytes.count, limit: 4096, template: &template, parts: &parts)
-        #expect(form != .whole)
-        return TextTerm(term.unicodeScalars).mayOccur(inTemplate: template[0..<template.count])
+        let stored = TemplateOfText(message, limit: 4096)
+        #expect(stored.form != .whole)
+        return TextTerm(term.unicodeScalars).mayOccur(inTemplate: stored.template)
     }
 
     @Test(
@@ -64,22 +61,18 @@ struct TemplateSearchTests {
         for _ in 0..<3000 {
             let message = (0..<1 + random.number(below: 7)).map { _ in pieces.randomElement(using: &random) ?? "" }
                 .joined()
-            let bytes = Array(message.utf8)
-            var (template, parts) = (ByteBuffer(), ByteBuffer())
-            _ = MessageTemplate.append(
-                messageIn: bytes.span, from: 0, to: bytes.count, limit: 4096, template: &template, parts: &parts)
+            let stored = TemplateOfText(message, limit: 4096)
             let scalars = Array(message.unicodeScalars)
             let start = Int(random.number(below: Int64(scalars.count)))
             let end = start + 1 + Int(random.number(below: Int64(min(12, scalars.count - start))))
             let upper = String(String.UnicodeScalarView(scalars[start..<end])).uppercased()
             let term = TextTerm(upper.unicodeScalars)
-            let inPart = parts[0..<parts.count].split(separator: MessageTemplate.separator).contains { part in
+            let inPart = stored.parts.split(separator: MessageTemplate.separator).contains { part in
                 let part = Array(part)
                 let span = part.span
                 return term.occurs(in: span, from: 0, to: span.count)
             }
-            #expect(
-                inPart || term.mayOccur(inTemplate: template[0..<template.count]), "\(upper) in \(message)")
+            #expect(inPart || term.mayOccur(inTemplate: stored.template), "\(upper) in \(message)")
         }
     }
 }

@@ -118,24 +118,23 @@ struct EvictionPolicyTests {
             let rare = groups.filter { $0.value.records <= limit ?? 0 }
             #expect(left == (2 * volume(rare) <= volume(groups) ? rare : [:]))
         }
-        func groups(_ records: Int64...) -> [GroupID: GroupVolume] {
-            Dictionary(
-                uniqueKeysWithValues: records.enumerated().map {
-                    (GroupID(Int64($0)), GroupVolume(records: $1, bytes: 100 * $1))
-                })
-        }
-        #expect(EvictionPolicy.groupsToRemove(groups(5, 5, 5)) == [0, 1, 2])
-        #expect(EvictionPolicy.groupsToRemove(groups(100, 16, 17)) == [0, 2])
-        #expect(EvictionPolicy.groupsToRemove(groups(17, 9, 9)) == [0, 1, 2])
+        #expect(EvictionPolicy.groupsToRemove(groups([5, 5, 5])) == [0, 1, 2])
+        #expect(EvictionPolicy.groupsToRemove(groups([100, 16, 17])) == [0, 2])
+        #expect(EvictionPolicy.groupsToRemove(groups([17, 9, 9])) == [0, 1, 2])
+    }
+
+    /// Groups with these numbers of records, all of the same size.
+    private func groups(_ records: [Int64]) -> [GroupID: GroupVolume] {
+        Dictionary(
+            uniqueKeysWithValues: records.enumerated().map {
+                (GroupID(Int64($0)), GroupVolume(records: $1, bytes: 100 * $1))
+            })
     }
 
     @Test("If all rare groups together would have more than 64 records and more than a 1,024th of all, fewer are rare")
     func rareRecordsInTotal() {
         func kept(_ sizes: [Int64], _ frequent: Int64) -> [Int64] {
-            let groups = Dictionary(
-                uniqueKeysWithValues: (sizes + [frequent]).enumerated().map {
-                    (GroupID(Int64($0)), GroupVolume(records: $1, bytes: 100 * $1))
-                })
+            let groups = groups(sizes + [frequent])
             let removed = EvictionPolicy.groupsToRemove(groups)
             return groups.filter { !removed.contains($0.key) }.map(\.value.records).sorted()
         }

@@ -295,7 +295,7 @@ struct ConnectionStateTests {
 
     // MARK: Closing for others
 
-    @Test("Idle connections are closed first for others, and those that are being answered never")
+    @Test("Idle connections are the first to be closed for others, and those that are being answered the last")
     func worth() {
         #expect(State().worth == .idle)
         for change: (inout State) -> Void in [

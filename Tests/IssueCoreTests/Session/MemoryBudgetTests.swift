@@ -1,13 +1,14 @@
 import IssueCore
 import Testing
 
+/// Memory of a connection that has made no progress since a time in seconds.
+func holding(_ connection: UInt64, _ owner: UInt32, _ bytes: Int, at seconds: Int) -> MemoryReservation {
+    MemoryReservation(
+        connection: connection, owner: owner, bytes: bytes, since: MonotonicInstant(sinceBoot: .seconds(seconds)))
+}
+
 @Suite("Shared memory budget")
 struct MemoryBudgetTests {
-    private func holding(_ connection: UInt64, _ owner: UInt32, _ bytes: Int, at seconds: Int) -> MemoryReservation {
-        MemoryReservation(
-            connection: connection, owner: owner, bytes: bytes, since: MonotonicInstant(sinceBoot: .seconds(seconds)))
-    }
-
     @Test("However many users take all they may, only the guaranteed minimums exceed the budget")
     func shares() {
         var budget = MemoryBudget(limit: 64 << 20, guaranteed: 256 << 10)

@@ -14,10 +14,6 @@ struct MemoryPressureTests {
             limits: MemoryPressure.Limits(received: 500, unread: 400, stalledReplyTimeout: .seconds(4)))
     }
 
-    private func holding(_ connection: UInt64, _ owner: UInt32, _ bytes: Int, at seconds: Int) -> MemoryReservation {
-        MemoryReservation(connection: connection, owner: owner, bytes: bytes, since: time(seconds))
-    }
-
     @Test("Users may use their own limits until memory is short, and then what is free, but at least the minimum")
     func allowance() {
         var memory = makePressure()
