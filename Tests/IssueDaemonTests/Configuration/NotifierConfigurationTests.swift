@@ -158,7 +158,17 @@ struct NotifierConfigurationTests {
         let group = try FileSystem.status(of: bin).gid
         let isRisk = try warnings().first?.contains("group \(group) can write to the folder \(bin) (mode 0775)") == true
         #expect(isRisk == (group != 0))
-        guard getuid() == 0 else { return }
+    }
+
+    @Test(
+        "A program in Command= that another user owns or another group can change causes a warning",
+        .enabled(if: getuid() == 0, "only root can give files to other users"))
+    func commandOwners() throws {
+        let folder = try ConfigurationFolder()
+        let script = try folder.write("#!/bin/sh\n", to: "bin/page", mode: 0o755)
+        let bin = "\(folder.path)/bin"
+        func warnings() throws -> [String] { try folder.load("[Notify a]\nCommand=\(script)").warnings }
+        try FileSystem.setMode(0o775, of: bin)
         try FileSystem.setOwner(0, group: 4242, of: bin)
         #expect(try warnings().first?.contains("group 4242 can write to the folder \(bin) (mode 0775)") == true)
         try FileSystem.setMode(0o1775, of: bin)
