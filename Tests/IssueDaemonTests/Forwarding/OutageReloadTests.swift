@@ -27,21 +27,25 @@ struct OutageReloadTests {
                     var configuration = try ConfigurationFolder().load(text)
                     configuration.destinations[0].settings.forward.resumeDelay = .zero
                     configuration.destinations[0].settings.forward.criticalDelay = .zero
+                    let before = try nextAttempt()
                     try destinations.start(
                         configuration, replacing: previous, path: path, writer: writer, statusRegistry: statusRegistry,
                         log: log,
                         limitMonitor: LimitMonitor { _, _ in }, report: { _, _ in }, fatesChanged: {})
                     previous = configuration
-                    try waitUntil("a request has failed", hasFailed)
+                    // The first attempt is due at once. It fails, and the next one has another time than before.
+                    try waitUntil("a request has failed") {
+                        guard let next = try nextAttempt() else { return false }
+                        return next != before && next > Clock.wall
+                    }
                     destinations.stop(timeout: .seconds(2))
                     return lines().count { $0.contains("destination.unreachable") }
                 }
-                /// Returns `true` if the destination waits before the next attempt. The first attempt is due at once.
-                func hasFailed() throws -> Bool {
+                /// Returns the time of the next attempt; nil if no request was refused.
+                func nextAttempt() throws -> IssueTimestamp? {
                     let figures = try StoreReader(path: path).figures(viewer: .everything)
                     let status = statusRegistry.status(figures, viewer: .everything).destinations.first
-                    guard let next = status?.nextAttempt else { return false }
-                    return status?.reason == FailureClass.refused.rawValue && next > Clock.wall
+                    return status?.reason == FailureClass.refused.rawValue ? status?.nextAttempt : nil
                 }
                 #expect(try run("") == 1)
                 #expect(try run("BatchRecords=7\n") == 1)
