@@ -18,6 +18,27 @@ struct MigratorTests {
         Migrator(applicationID: applicationID, migrations: Array(steps.prefix(count)))
     }
 
+    /// Expects that a file is rejected with an error and left unchanged.
+    private static func expectRejected(
+        _ connection: DatabaseConnection, by migrator: Migrator, _ expected: MigrationError,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) throws {
+        func content() throws -> [String] {
+            let names = try Statement("SELECT name FROM sqlite_schema WHERE type = 'table'", on: connection)
+                .all { $0.text(0) }
+            let tables = ["sqlite_schema", "pragma_user_version", "pragma_application_id"] + names
+            return try tables.map { name in
+                let rows = try Statement(composedSQL: "SELECT * FROM \(name)", on: connection)
+                let count = rows.columnNames.count
+                return try rows.all { row in "\(name) \((0..<count).map { row.text($0) })" }.joined(separator: "\n")
+            }
+        }
+        let before = try content()
+        let error = thrown(MigrationError.self, sourceLocation: sourceLocation) { try migrator.migrate(connection) }
+        #expect(error == expected, sourceLocation: sourceLocation)
+        #expect(try content() == before, sourceLocation: sourceLocation)
+    }
+
     @Test("A file of any version is upgraded to the newest and keeps its rows", arguments: 0...3)
     func everyVersion(version: Int) throws {
         try TemporaryDatabase.with { database in
@@ -40,9 +61,7 @@ struct MigratorTests {
         try TemporaryDatabase.with { database in
             let connection = try database.writer()
             try Self.migrator(3).migrate(connection)
-            let error = thrown(MigrationError.self) { try Self.migrator(2).migrate(connection) }
-            #expect(error == .newerVersion(found: 3, known: 2))
-            #expect(try connection.pragma("user_version") == 3)
+            try Self.expectRejected(connection, by: Self.migrator(2), .newerVersion(found: 3, known: 2))
         }
     }
 
@@ -54,9 +73,7 @@ struct MigratorTests {
             try TemporaryDatabase.with { database in
                 let connection = try database.writer()
                 try Self.migrator(version).migrate(connection)
-                let error = thrown(MigrationError.self) { try migrator.migrate(connection) }
-                #expect(error == .obsoleteVersion(found: version, oldest: 3))
-                #expect(try connection.pragma("user_version") == Int64(version))
+                try Self.expectRejected(connection, by: migrator, .obsoleteVersion(found: version, oldest: 3))
             }
         }
         try TemporaryDatabase.with { database in
@@ -72,15 +89,12 @@ struct MigratorTests {
         try TemporaryDatabase.with { database in
             let connection = try database.writer()
             try connection.setPragma("application_id", to: 7)
-            let error = thrown(MigrationError.self) { try Self.migrator(3).migrate(connection) }
-            #expect(error == .foreignApplication(id: 7))
+            try Self.expectRejected(connection, by: Self.migrator(3), .foreignApplication(id: 7))
         }
         try TemporaryDatabase.with { database in
             let connection = try database.writer()
-            try connection.execute("CREATE TABLE precious(a)")
-            let error = thrown(MigrationError.self) { try Self.migrator(3).migrate(connection) }
-            #expect(error == .foreignApplication(id: 0))
-            #expect(try connection.number("SELECT count(*) FROM sqlite_schema") == 1)
+            try connection.execute("CREATE TABLE precious(a); INSERT INTO precious VALUES (1)")
+            try Self.expectRejected(connection, by: Self.migrator(3), .foreignApplication(id: 0))
         }
     }
 
