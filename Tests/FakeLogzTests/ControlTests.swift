@@ -2,6 +2,7 @@ import FakeLogz
 import Foundation
 import IssueProtocol
 import Testing
+import UnixIO
 
 @Suite("The control port")
 struct ControlTests {
@@ -87,10 +88,13 @@ struct ControlTests {
         }
     }
 
-    @Test("The control port stays open while the other port is closed")
-    func unaffected() throws {
+    @Test("The control port stays open while the other port is closed or does not respond", arguments: [true, false])
+    func unaffected(isClosed: Bool) throws {
         try listening { fake throws in
-            #expect(try Self.request(fake, "POST /down").status == 200)
+            let blackhole = "[{\"fault\":\"blackhole\"}]"
+            let (line, body) = isClosed ? ("POST /down", "") : ("POST /plan", blackhole)
+            #expect(try Self.request(fake, line, body).status == 200)
+            #expect(throws: Errno.self) { _ = try RawClient(port: fake.port, timeout: .milliseconds(100)) }
             #expect(try Self.request(fake, "GET /stats").status == 200)
             #expect(try Self.request(fake, "POST /up").status == 200)
             #expect(try fake.answer(to: "{}").status == 200)

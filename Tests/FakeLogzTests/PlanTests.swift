@@ -7,6 +7,8 @@ struct PlanTests {
         ("\"down\"", .down(for: nil)),
         ("{\"down\":{\"ms\":5}}", .down(for: .milliseconds(5))),
         ("{\"blackhole\":{\"ms\":5}}", .blackhole(for: .milliseconds(5))),
+        ("{\"flap\":{\"up\":5,\"down\":6}}", .flap(up: .milliseconds(5), down: .milliseconds(6))),
+        ("{\"auth_flip\":{\"after\":5}}", .authFlip(after: 5)),
         ("\"accept_silent\"", .acceptSilent),
         ("\"read_silent\"", .readSilent),
         ("{\"slow_answer\":{\"ms\":5}}", .slowAnswer(.milliseconds(5))),
@@ -57,17 +59,21 @@ struct PlanTests {
     }
 
     @Test(
-        "An invalid plan is rejected",
+        "An invalid plan is rejected, and the error says why",
         arguments: [
-            "", "{}", "[1]", "[{}]", "[{\"fault\":\"unheard\"}]", "[{\"fault\":\"slow_answer\"}]",
-            "[{\"fault\":{\"slow_answer\":{\"ms\":\"5\"}}}]", "[{\"fault\":\"garbage\",\"often\":1}]",
-            "[{\"fault\":\"garbage\",\"times\":\"twice\"}]", "[{\"fault\":\"garbage\",\"match\":{\"who\":1}}]",
-            "[{\"fault\":\"garbage\",\"match\":{\"nth\":\"1\"}}]",
-            "[{\"fault\":\"accept_silent\",\"match\":{\"token\":\"t\"}}]",
-            "[{\"fault\":\"down\",\"match\":{\"minBytes\":1}}]",
+            ("", "must be JSON"), ("{}", "an array"), ("[1]", "an object"), ("[{}]", "needs a “fault”"),
+            ("[{\"fault\":\"unheard\"}]", "“unheard”"), ("[{\"fault\":\"slow_answer\"}]", "requires “ms”"),
+            ("[{\"fault\":{\"slow_answer\":{\"ms\":\"5\"}}}]", "“ms” of “slow_answer” must be a number"),
+            ("[{\"fault\":\"garbage\",\"often\":1}]", "“often”"),
+            ("[{\"fault\":\"garbage\",\"times\":\"twice\"}]", "“times”"),
+            ("[{\"fault\":\"garbage\",\"match\":{\"who\":1}}]", "“who”"),
+            ("[{\"fault\":\"garbage\",\"match\":{\"nth\":\"1\"}}]", "the numbers “nth” and “minBytes”"),
+            ("[{\"fault\":\"accept_silent\",\"match\":{\"token\":\"t\"}}]", "only be matched by “nth”"),
+            ("[{\"fault\":\"down\",\"match\":{\"minBytes\":1}}]", "only be matched by “nth”"),
         ])
-    func noPlan(json: String) {
-        #expect(throws: FaultPlanError.self) { try FaultStep.steps(json: Array(json.utf8)) }
+    func noPlan(json: String, reason: String) throws {
+        let error = try #require(throws: FaultPlanError.self) { try FaultStep.steps(json: Array(json.utf8)) }
+        #expect("\(error)".contains(reason))
     }
 
     @Test("The first step that matches and is not used up applies; without such a step, the request succeeds")

@@ -15,9 +15,15 @@ struct SilentCheckTests {
         "{\"a\":\"" + String(repeating: "x", count: count) + "\"}"
     }
 
+    private static func name(_ count: Int) -> String {
+        "{\"" + String(repeating: "x", count: count) + "\":1}"
+    }
+
     private static let cases: [(line: String, tags: Set<LineTag>)] = [
         (text(32_700), []),
         (text(32_701), [.fieldTooLong]),
+        (name(32_700), []),
+        (name(32_701), [.fieldNameTooLong]),
         (fields(1_000), []),
         (fields(1_001), [.tooManyFields]),
         (nested(10), []),

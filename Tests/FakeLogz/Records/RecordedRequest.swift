@@ -19,7 +19,7 @@ package struct RecordedRequest: Hashable, Sendable {
     package internal(set) var counters: LineCounters?
     /// The name of the applied fault.
     package internal(set) var fault: String?
-    /// The status of the response; nil if there is none, and 0 if `resetOn` has reset the connection.
+    /// The status of the response; nil if there is none.
     package internal(set) var status: Int?
     /// Whether the response was sent completely; nil while that is undecided.
     package internal(set) var isAnswered: Bool?

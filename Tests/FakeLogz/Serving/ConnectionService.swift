@@ -75,7 +75,8 @@ struct ConnectionService: Sendable {
         let decision = core.rules.evaluate(head, body: body, tokens: tokens, under: fault)
         request.inflatedBytes = decision.inflatedBytes
         request.counters = decision.counters
-        request.status = fault?.leavesUnanswered == true ? nil : decision.answer.status
+        let isUnanswered = fault?.leavesUnanswered == true || decision.answer.status == 0
+        request.status = isUnanswered ? nil : decision.answer.status
         decide(request, decision, typeInQuery: head.query("type"))
 
         // A port fault takes effect before the response is sent, so that the client can rely on it.
