@@ -103,7 +103,7 @@ let package = Package(
         .testTarget(
             name: "DestinationsTests",
             dependencies: [
-                "Destinations", "FakeLogz", "HTTPTransfer", "IssueCore", "IssueProtocol", "UnixIO",
+                "Destinations", "FakeLogz", "HTTPTransfer", "IssueCore", "IssueProtocol", "UnixIO", "TestSockets",
             ],
             resources: [.copy("Golden")]),
         .testTarget(name: "FakeLogzTests", dependencies: ["FakeLogz", "IssueProtocol", "UnixIO", "TestSockets"]),

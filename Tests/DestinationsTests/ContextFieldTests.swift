@@ -2,7 +2,6 @@ import Destinations
 import HTTPTransfer
 import IssueCore
 import IssueProtocol
-import Synchronization
 import Testing
 
 @Suite("Ids of the trace, the request and the user at destinations")
@@ -42,20 +41,12 @@ struct ContextFieldTests {
 
     @Test("The line for Logz.io has the ids of its own record, even if other parts are shared by the series")
     func shared() throws {
-        final class Memory: LineCache {
-            private let kept = Mutex(CachedLine())
-            var cachedLine: CachedLine {
-                get { kept.withLock { $0 } }
-                set { kept.withLock { $0 = newValue } }
-            }
-            func complete(_ record: inout IssueRecord) {}
-        }
-        let memory = Memory()
+        let memory = SharedLineTests.Memory()
         var types = FieldTypes()
         for user in ["a", nil, "b"] {
             var record = Samples.full
             record.own.record.context.user = user
-            record.seriesCache = memory
+            memory.take(from: &record)
             let line = try parsed(Golden.payload.line(of: record, types: &types))
             #expect(line["user_id"]?.asString == user)
         }

@@ -18,7 +18,8 @@ func expectWithinLimits(_ line: [UInt8], sourceLocation: Testing.SourceLocation 
     #expect(line.count <= 450_000, sourceLocation: sourceLocation)
     #expect(!line.contains { $0 < 0x20 }, sourceLocation: sourceLocation)
     guard let value = try? JSONValue(json: line), (try? foundationObject(line)) != nil else {
-        Issue.record("Not a JSON object: \(String(decoding: line.prefix(200), as: UTF8.self))")
+        Issue.record(
+            "Not a JSON object: \(String(decoding: line.prefix(200), as: UTF8.self))", sourceLocation: sourceLocation)
         return
     }
     var measure = LineMeasure()

@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    private final class Memory: LineCache {
+    final class Memory: LineCache {
         private let kept = Mutex(CachedLine())
         private let shared = Mutex<IssueRecord?>(nil)
 

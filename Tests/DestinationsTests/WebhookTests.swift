@@ -1,7 +1,9 @@
 import Destinations
 import IssueCore
 import IssueProtocol
+import TestSockets
 import Testing
+import UnixIO
 
 @Suite("Messages to webhooks")
 struct WebhookTests {
@@ -196,10 +198,24 @@ struct WebhookTests {
         }
     }
 
-    @Test("A probe that cannot connect is not accepted, and its message names the server but not the path")
+    @Test("A probe connects and sends nothing, and its message names the server but not the path")
     func probe() throws {
-        let probe = Webhook(format: .json, proxy: "", timeout: .seconds(5), version: "1")
-            .probe(try #require(WebhookURL("http://127.0.0.1:1/hook/SECRET")))
-        #expect(!probe.isAccepted && probe.message.contains("127.0.0.1:1") && !probe.message.contains("SECRET"))
+        func probe(_ port: UInt16) throws -> DestinationProbe {
+            let probe = Webhook(format: .json, proxy: "", timeout: .seconds(5), version: "1")
+                .probe(try #require(WebhookURL("http://127.0.0.1:\(port)/hook/SECRET")))
+            #expect(probe.message.contains("127.0.0.1:\(port)") && !probe.message.contains("SECRET"))
+            return probe
+        }
+        #expect(try !probe(1).isAccepted)
+
+        let listener = try Socket.listenLoopback()
+        #expect(try probe(listener.localPort()).isAccepted)
+        guard let connection = try listener.accept() else { throw Errno.timedOut }
+        var bytes: [UInt8] = []
+        let end = connection.attemptRead(appendingTo: &bytes, atMost: 4096)
+        guard case .end = end else {
+            Issue.record("The connection is open, or has sent \(bytes.count) bytes")
+            return
+        }
     }
 }

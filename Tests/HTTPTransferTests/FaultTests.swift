@@ -176,14 +176,31 @@ import Testing
         #expect(request.description == "POST 127.0.0.1:8071, 2 bytes")
     }
 
-    @Test("The client can be used again after a lost connection")
+    @Test("The client can be used again after any lost connection or invalid response")
     func recovery() throws {
         let listener = try ScriptedListener { connection in
             while connection.readRequest() != nil { connection.answer("200 OK") }
         }
-        let broken = try ScriptedListener { $0.readHead() }
+        let scripts: [(@Sendable (ScriptedConnection) -> Void, HTTPTransferError.Code)] = [
+            ({ $0.readHead() }, .connectionLost),
+            (
+                { connection in
+                    connection.readRequest()
+                    connection.resetAtEnd()
+                }, .connectionLost
+            ),
+            (
+                { connection in
+                    connection.readRequest()
+                    connection.write("no HTTP\r\n\r\n")
+                }, .malformedResponse
+            ),
+        ]
         var client = HTTPClient()
-        #expect(fault(of: .post(to: broken.port), client: &client)?.code == .connectionLost)
-        #expect(try client.perform(.post(to: listener.port)).status == 200)
+        for (script, code) in scripts {
+            let broken = try ScriptedListener(script)
+            #expect(fault(of: .post(to: broken.port), client: &client)?.code == code)
+            #expect(try client.perform(.post(to: listener.port)).status == 200)
+        }
     }
 }

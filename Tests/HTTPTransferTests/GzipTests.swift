@@ -35,6 +35,9 @@ import Testing
                 let packed = try packed(bytes, in: size, level: level)
                 #expect(packed.starts(with: [0x1F, 0x8B, 8]))
                 #expect(try Inflate.gzip(packed, limit: count) == bytes)
+                // The last four bytes are the size of the last stream, so there is only one.
+                let size = packed.suffix(4).reversed().reduce(0) { $0 << 8 | Int($1) }
+                #expect(size == count)
             }
         }
     }
