@@ -110,3 +110,9 @@ package final class FakeLogz: Sendable {
         control.wait(accepted: 0, requests: count, deadline: MonotonicClock.now.advanced(by: time))
     }
 }
+
+extension FakeLogz: CustomReflectable {
+    /// Has no children, because a failed expectation reflects the listener, and Swift traps when it copies the state,
+    /// which is not copyable.
+    package var customMirror: Mirror { Mirror(self, children: [:]) }
+}
