@@ -73,10 +73,11 @@ struct CallRunTests {
     func unlike() throws {
         let first = calls([0, 1])
         let shorter = SentCall([#"{"message":"a"}"#], producer: producer, sequence: 2)
+        let longer = SentCall((0..<3).map { #"{"message":"\#($0)"}"# }, producer: producer, sequence: 2)
         let another = SentCall(first[1].json, producer: ProducerID(high: 1, low: 3), sequence: 2)
         let unnumbered = SentCall(first[1].json)
         let rejected = SentCall([#"{"message":"a"}"#, "{}"], producer: producer, sequence: 2)
-        for next in [calls([2])[0], shorter, another, unnumbered, rejected] {
+        for next in [calls([2])[0], shorter, longer, another, unnumbered, rejected] {
             #expect(try joined([first[0], next]).calls.count == 2)
         }
         #expect(try joined(first).calls.count == 1)

@@ -329,6 +329,7 @@ struct ErasingTests {
     func underWay() throws {
         for isRestarted in [false, true] {
             try TemporaryStore.with { store in
+                // Of the five records in flight, three are left. Without a restart, the refused line is an erased one.
                 let fixture = try Fixture(store)
                 var stored = try fixture.writer.store(try fixture.batch())
                 try fixture.writer.closeOpenRange()
@@ -341,6 +342,10 @@ struct ErasingTests {
                 }
                 try fixture.settle(stored, dead: [1])
                 try expectConsistentCounts(store, isFinished: false)
+                let ledger = try fixture.reader.figures(viewer: .everything).ledgers[0].ledger
+                #expect(ledger.received == 6 && ledger.expired == 0 && ledger.pending == 1)
+                #expect(ledger.delivered == (isRestarted ? 2 : 3))
+                #expect(ledger.deadLettered == (isRestarted ? 1 : 0))
             }
         }
     }

@@ -141,19 +141,23 @@ struct GroupQueryTests {
         }
     }
 
-    @Test("A query for groups with a start time returns the true last time of each group, and no first time after it")
+    @Test("A query with a start time returns the true last time of each group, and no first time before that minute")
     func clips() throws {
         try TemporaryStore.with { store in
             store.settings.rangeRecords = 30
             let writer = try store.writer()
             let log = try SentLog.filled(store, writer)
             var filter = IssueFilter()
-            filter.since = log.entries[20].receivedAt
+            let since = log.entries[20].receivedAt
+            filter.since = since
+            let minute = IssueTimestamp(millisecondsSince1970: since.millisecondsSince1970 / 60_000 * 60_000)
             let reader = try store.reader()
             let all = try reader.groups(.all, viewer: .everything).groups
-            for group in try reader.groups(.of(filter), viewer: .everything).groups {
+            let clipped = try reader.groups(.of(filter), viewer: .everything).groups
+            #expect(clipped.contains { group in all.contains { $0.id == group.id && $0.firstSeen < minute } })
+            for group in clipped {
                 #expect(group.lastSeen == all.first { $0.id == group.id }?.lastSeen)
-                #expect(group.firstSeen <= group.lastSeen)
+                #expect((minute...group.lastSeen).contains(group.firstSeen))
             }
         }
     }

@@ -38,7 +38,12 @@ struct OpeningTests {
     func takesEmpty() throws {
         try TemporaryStore.with { store in
             try Data().write(to: URL(filePath: store.path))
-            try store.store([IssueRecord(message: "m")], to: store.writer())
+            let writer = try store.writer()
+            #expect(try writer.connection.pragma("page_size") == 8192)
+            #expect(try writer.connection.pragma("auto_vacuum") == 2)
+            let ids = try store.store([IssueRecord(message: "m")], to: writer)
+            #expect(try store.reader().record(row: 1)?.stored.id == ids.first?.text)
+            try expectSound(store)
         }
     }
 

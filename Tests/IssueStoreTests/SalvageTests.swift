@@ -354,10 +354,10 @@ struct SalvageTests {
                 try writer.settle(
                     BatchSettlement(
                         batch: stored,
-                        outcome: BatchOutcome(
-                            delivered: [], dead: isOlder ? [] : [.init(line: 1, reason: .refused)]),
-                        attempts: 1, answer: nil, deadLines: isOlder ? [:] : [1: [0x7B]], at: store.wall,
+                        outcome: BatchOutcome(delivered: [], dead: [.init(line: 1, reason: .refused)]),
+                        attempts: 1, answer: nil, deadLines: [1: [0x7B]], at: store.wall,
                         state: DestinationRow.State()), destination: id)
+                #expect(try store.shell().number("SELECT count(*) FROM dead_letters") == 1)
             }
             let old = try setAside(store)
             if isOlder {

@@ -287,14 +287,13 @@ struct CorrectionEventTests {
         }
     }
 
-    @Test("Numbers of undone corrections are not used again, and old events are deleted")
-    func numbers() throws {
+    @Test("Old events are deleted once the destination has lines for them, except those of the newest correction")
+    func oldEvents() throws {
         try withThree { store, writer, ids in
             let destination = try configure(["d"], store, writer)[0]
-            for number in 1...3 {
+            for number: Int64 in 1...3 {
                 _ = try writer.merge([ids[1]], into: ids[0], by: author(store))
-                #expect(try store.reader().corrections(viewer: .everything).map(\.id) == [Int64(number)])
-                _ = try writer.undo(correction: Int64(number), by: author(store))
+                _ = try writer.undo(correction: number, by: author(store))
             }
             let shell = try store.shell()
             store.pass(.seconds(2 * 86_400))
@@ -304,8 +303,6 @@ struct CorrectionEventTests {
             try tell(destination, store, writer)
             #expect(try shell.numbers("SELECT id FROM correction_events") == [5, 6])
             #expect(try lines(destination, store) == (3...6).map { "line \($0)" })
-            _ = try writer.merge([ids[1]], into: ids[0], by: author(store))
-            #expect(try events(destination, store).map(\.correction.id) == [4])
         }
     }
 
