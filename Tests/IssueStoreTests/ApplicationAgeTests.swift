@@ -24,8 +24,7 @@ struct ApplicationAgeTests {
         /// `true` from a kill until the next complete removal. The kill may have interrupted a removal; then the
         /// posting lists of its range are stale.
         private var wasKilled = false
-        /// All records that `remember` has seen, removed or not, with the values that the counts still contain.
-        private var stored: [RangeAudit.Gone] = []
+        private(set) var audit: RetentionAudit
 
         init(_ store: TemporaryStore, seed: UInt64) throws {
             self.store = store
@@ -41,6 +40,7 @@ struct ApplicationAgeTests {
             generator = SampleRecords(seed: seed)
             writer = try store.writer()
             destination = try Self.configure(writer, store)
+            audit = RetentionAudit(store, destination: destination)
         }
 
         private static func configure(_ writer: StoreWriter, _ store: TemporaryStore) throws -> Int64 {
@@ -70,29 +70,17 @@ struct ApplicationAgeTests {
         func forward() throws {
             if let batch = inFlight {
                 inFlight = nil
-                try writer.settle(
-                    BatchSettlement(
-                        batch: batch,
-                        outcome: BatchOutcome(delivered: [], dead: []), attempts: 1,
-                        answer: nil, deadLines: [:], at: store.wall, state: DestinationRow.State()),
-                    destination: destination)
+                try writer.settle(BatchSettlement(of: batch, at: store.wall), destination: destination)
                 return
             }
-            let reader = try store.reader()
-            let cursor = try reader.destination(destination)?.cursor ?? 0
-            let walked = try reader.walk(after: cursor, limit: Int(generator.below(60)) + 1).map(\.candidate)
-            guard let last = walked.last?.record else { return }
-            var batch = NewBatch(destination: destination, at: store.wall)
-            batch.sent = walked.map {
-                SentRecord(row: $0.record, account: $0.account, count: $0.count, suppressedBefore: 0, occurrences: 1)
-            }
-            batch.span = (cursor + 1)...last
-            inFlight = try writer.store(batch)
+            let batch = try store.reader().nextBatch(
+                Int(generator.below(60)) + 1, for: destination, at: store.wall)
+            if !batch.sent.isEmpty { inFlight = try writer.store(batch) }
         }
 
         /// Removes what is too old. Opens the store again after a random number of steps if `isKilled` is set.
         func retain(isKilled: Bool = false) throws {
-            try remember()
+            try audit.remember()
             var steps = isKilled ? generator.below(6) + 1 : .max
             var searches = 0
             while searches < 100 {
@@ -130,36 +118,12 @@ struct ApplicationAgeTests {
             Issue.record("the search did not end")
         }
 
-        private func remember() throws {
-            let known = Set(stored.map(\.id))
-            stored += try Statement(
-                composedSQL: "SELECT id, series, received_at, count FROM records ORDER BY id", on: store.shell()
-            ).all {
-                RangeAudit.Gone(id: $0.id(0), series: $0.int64(1), receivedAt: $0.int64(2), count: $0.int64(3))
-            }.filter { !known.contains($0.id) }
-        }
-
-        func left() throws -> Set<RowID> { Set(try store.shell().numbers("SELECT id FROM records").map { RowID($0) }) }
-
         /// Checks that sums, posting lists and the ledger are right, and that no record is gone too early.
         func expectSound(underWay: Int64? = nil, sourceLocation: Testing.SourceLocation = #_sourceLocation) throws {
-            let shell = try store.shell()
-            let left = try left()
-            let gone = stored.filter { !left.contains($0.id) }
-            if underWay == nil || !wasKilled {
-                let faults = try RangeAudit.faults(shell, gone: gone, isThinned: true, underWay: underWay)
-                #expect(faults == [], sourceLocation: sourceLocation)
-            }
-            let total = Int64(entries.count)
-            #expect(try shell.number("SELECT sum(records) FROM series_totals") == total, sourceLocation: sourceLocation)
-            #expect(try shell.table("SELECT * FROM ledger_check", columns: 2) == [], sourceLocation: sourceLocation)
-            #expect(
-                try shell.number("SELECT sum(records) FROM ledger WHERE destination = 0") == total,
+            try audit.expectConsistentCounts(
+                total: entries.count, underWay: underWay, isInterrupted: underWay != nil && wasKilled,
                 sourceLocation: sourceLocation)
-            let waiting = try shell.number("SELECT count(*) FROM records WHERE id > (SELECT cursor FROM destinations)")
-            let pending = try shell.number("SELECT sum(records) FROM ledger WHERE destination > 0 AND fate = 0")
-            let sent = try store.reader().unansweredBatch(of: destination)?.sent.count ?? 0
-            #expect(pending == waiting + Int64(sent), sourceLocation: sourceLocation)
+            let left = try audit.left()
             for entry in entries where !left.contains(entry.id) {
                 #expect(entry.at.duration(to: store.monotonic) >= entry.maxAge, sourceLocation: sourceLocation)
             }
@@ -168,7 +132,7 @@ struct ApplicationAgeTests {
         /// Checks that a closed range has no records of an application left when the range's newest record has reached
         /// the maximum age of that application.
         func expectNothingOld(sourceLocation: Testing.SourceLocation = #_sourceLocation) throws {
-            let left = try left()
+            let left = try audit.left()
             let shell = try store.shell()
             let ends = try shell.numbers("SELECT last_id FROM ranges ORDER BY id").map { RowID($0) }
             // A batch in flight protects the ranges of its records for a while, and later ranges are removed only after
@@ -206,7 +170,7 @@ struct ApplicationAgeTests {
             let ages = Set(fixture.entries.map(\.maxAge))
             #expect(ages.count == 5)
             // Of the records that are older than 80 seconds, only those with a longer maximum age are left.
-            let left = try fixture.left()
+            let left = try fixture.audit.left()
             let youngest = fixture.entries.filter { $0.at.duration(to: store.monotonic) > .seconds(80) }
             #expect(youngest.contains { left.contains($0.id) && $0.maxAge > .seconds(60) })
             #expect(!youngest.contains { left.contains($0.id) && $0.maxAge <= .seconds(60) })
@@ -217,7 +181,7 @@ struct ApplicationAgeTests {
             store.pass(.seconds(500))
             try fixture.reopen()
             try fixture.retain()
-            #expect(try fixture.left().isEmpty)
+            #expect(try fixture.audit.left().isEmpty)
             try fixture.expectSound()
             #expect(try store.shell().number("SELECT count(*) FROM postings") == 0)
         }

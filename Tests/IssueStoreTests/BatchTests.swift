@@ -304,16 +304,12 @@ struct BatchTests {
             var filter = IssueFilter()
             filter.outcomes = [.deadLettered, .summarised]
             filter.destination = "d"
-            let page = try fixture.reader.records(
-                .init(filter: filter, isAscending: true, limit: 100, after: nil), viewer: .everything)
-            #expect(page.records.count == fates.count { $0 == .deadLettered || $0 == .summarised })
+            #expect(
+                try fixture.reader.allRecords(filter).count == fates.count { $0 == .deadLettered || $0 == .summarised })
             filter.destination = "other"
             let unknown = QueryFailure.invalidFilter(
                 field: "destination", reason: "there is no destination 'other'; known: d")
-            #expect(throws: unknown) {
-                try fixture.reader.records(
-                    .init(filter: filter, isAscending: true, limit: 100, after: nil), viewer: .everything)
-            }
+            #expect(throws: unknown) { try fixture.reader.allRecords(filter) }
         }
     }
 

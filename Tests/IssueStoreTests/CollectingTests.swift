@@ -33,15 +33,6 @@ struct CollectingTests {
         while let from = minute { minute = try writer.rollUpCounts(from: from, before: time) }
     }
 
-    private func forgetAll(_ store: TemporaryStore, _ writer: StoreWriter) throws {
-        try writer.closeOpenRange()
-        while let oldest = try writer.retentionSnapshot(freeBytes: nil, wall: store.wall, monotonic: store.monotonic)
-            .oldest
-        {
-            while try !writer.forget(oldest).isDone {}
-        }
-    }
-
     private func expectNothingDangling(
         _ store: TemporaryStore, sourceLocation: Testing.SourceLocation = #_sourceLocation
     ) throws {
@@ -71,7 +62,7 @@ struct CollectingTests {
                 let process = ReportingProcess.of(uid: 1000 + UInt32(number % 4), connection: UInt64(number + 1))
                 try store.commit(try Submission(of: samples.records(5), from: process), to: writer)
             }
-            try forgetAll(store, writer)
+            try store.forgetAll(writer)
             // Not old enough yet: the counts can still be queried.
             writer.memory.caches.processes.removeAll()
             let before = try store.shell().number("SELECT count(*) FROM series")
@@ -95,9 +86,7 @@ struct CollectingTests {
             }
             try expectNothingDangling(store)
             #expect(
-                try store.reader().records(
-                    .init(filter: .init(), isAscending: true, limit: 1000, after: nil), viewer: .everything
-                ).records.count == 80)
+                try store.reader().allRecords().count == 80)
             #expect(try store.shell().number("SELECT sum(records) FROM ledger WHERE fate = 7") == 280)
         }
     }
@@ -116,7 +105,7 @@ struct CollectingTests {
             try report()
             try store.commit(
                 try Submission(of: [IssueRecord(message: "newest")], from: .of(uid: 7, connection: 9)), to: writer)
-            try forgetAll(store, writer)
+            try store.forgetAll(writer)
             store.pass(.seconds(3600))
             try collect(store, writer, between: report)
             try expectNothingDangling(store)
@@ -137,7 +126,7 @@ struct CollectingTests {
             try store.store(
                 [IssueRecord(message: "muted"), IssueRecord(message: "x"), IssueRecord(message: "z")], to: writer)
             try writer.connection.execute("UPDATE groups SET state = 2 WHERE title = 'muted'")
-            try forgetAll(store, writer)
+            try store.forgetAll(writer)
             store.pass(.seconds(3600))
             try collect(store, writer)
             #expect(try store.shell().table("SELECT title FROM groups ORDER BY id", columns: 1) == [["muted"], ["z"]])
@@ -163,7 +152,7 @@ struct CollectingTests {
                 try Submission(of: records, from: .of(uid: UInt32(user), connection: UInt64(user))), to: writer)
         }
         try writer.connection.execute("UPDATE groups SET state = 2")
-        try forgetAll(store, writer)
+        try store.forgetAll(writer)
         store.pass(.seconds(3600))
         try collect(store, writer)
     }
@@ -224,7 +213,7 @@ struct CollectingTests {
             try store.store([IssueRecord(message: "meanwhile")], to: writer)
             store.wall = right
             try store.store([IssueRecord(message: "after"), IssueRecord(message: "newest")], to: writer)
-            try forgetAll(store, writer)
+            try store.forgetAll(writer)
             func titles() throws -> [String?] {
                 try store.shell().table("SELECT title FROM groups ORDER BY id", columns: 1).map { $0[0] }
             }

@@ -21,12 +21,7 @@ struct CommitTests {
                 #expect(stored.receivedAt == entry.receivedAt)
                 #expect(stored.sender == entry.process.sender)
                 #expect(stored.repairs.isEmpty)
-                var sent = entry.record
-                sent.severity = sent.severity ?? .error
-                sent.count = sent.count ?? 1
-                sent.occurredAt = sent.occurredAt ?? entry.receivedAt
-                sent.reportable = sent.reportable ?? true
-                #expect(stored.record == sent)
+                #expect(stored.record == entry.record.withDefaults(receivedAt: entry.receivedAt))
             }
         }
     }
@@ -226,17 +221,6 @@ struct CommitTests {
             let columns = Int(try shell.number("SELECT count(*) FROM pragma_table_info('\(name)')"))
             return "\(name) \(try shell.table("SELECT * FROM \(name)", columns: columns))"
         }
-    }
-}
-
-extension StoreReader.GroupQuery {
-    static var all: Self { of(IssueFilter()) }
-
-    static func of(
-        _ filter: IssueFilter, order: ResultOrder = .newest, limit: Int = 1000, after: String? = nil,
-        sparkline: Int? = nil, now: IssueTimestamp = IssueTimestamp(millisecondsSince1970: 1_790_000_000_000)
-    ) -> Self {
-        Self(filter: filter, order: order, limit: limit, after: after, sparkline: sparkline, now: now)
     }
 }
 

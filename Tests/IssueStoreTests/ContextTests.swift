@@ -73,9 +73,8 @@ struct ContextTests {
                 let expected = log.matching(filter, .everything).filter { matches($0.record.context, filter) }.map(\.id)
                 counts.append(expected.count)
                 for isAscending in [true, false] {
-                    let page = try reader.records(
-                        .init(filter: filter, isAscending: isAscending, limit: 500, after: nil), viewer: .everything)
-                    #expect(page.records.map(\.id) == (isAscending ? expected : expected.reversed()), "\(filter)")
+                    let found = try reader.allRecords(filter, isAscending: isAscending)
+                    #expect(found.map(\.id) == (isAscending ? expected : expected.reversed()), "\(filter)")
                 }
                 let erasable = try reader.rows(filter, above: 0, through: .max, limit: 500).rows
                 #expect(erasable.count == expected.count, "\(filter)")

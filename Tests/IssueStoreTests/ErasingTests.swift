@@ -96,8 +96,7 @@ struct ErasingTests {
                 try expectConsistentCounts(store)
                 let reader = try store.reader()
                 let left = log.entries.map(\.id).filter { !toErase.contains($0) }
-                let query = StoreReader.RecordQuery(filter: .init(), isAscending: true, limit: 1000, after: nil)
-                #expect(try reader.records(query, viewer: .everything).records.map(\.id) == left)
+                #expect(try reader.allRecords().map(\.id) == left)
                 let groups = try reader.groups(.all, viewer: .everything).groups
                 #expect(groups.map(\.records).reduce(0, +) == Int64(left.count))
                 for group in groups { #expect(try reader.show(group.id, viewer: .everything).record != nil) }
@@ -117,14 +116,11 @@ struct ErasingTests {
             let writer = try store.writer()
             _ = try writer.configure([.init(name: "d", kind: "k", takesBacklog: false)], at: store.wall)
             for (message, version) in [("Read of /a failed", "1.0"), ("Write of /b failed", "2.0")] {
-                let record = IssueRecord(
-                    message: message, app: Application(name: "shop", version: version), fingerprint: "io")
-                try store.store([record], to: writer)
+                try store.store([.shop(message, version: version, fingerprint: "io")], to: writer)
             }
             let group = GroupID(try store.shell().number("SELECT id FROM groups"))
-            let author = StoreWriter.CorrectionAuthor(uid: 0, at: store.wall, reason: nil)
-            guard case .done(let other) = try writer.split(group, by: try #require(TitlePattern("Write *")), author)
-            else {
+            let pattern = try #require(TitlePattern("Write *"))
+            guard case .done(let other) = try writer.split(group, by: pattern, store.author()) else {
                 Issue.record("not split")
                 return
             }
@@ -205,8 +201,7 @@ struct ErasingTests {
             #expect(try purge(byCard, store, writer).records == 1)
             try expectConsistentCounts(store)
             let reader = try store.reader()
-            let query = StoreReader.RecordQuery(filter: byCard, isAscending: true, limit: 9, after: nil)
-            #expect(try reader.records(query, viewer: .everything).records.isEmpty)
+            #expect(try reader.allRecords(byCard).isEmpty)
             #expect(try reader.groups(.of(byCard), viewer: .everything).groups.isEmpty)
             #expect(
                 try reader.groups(.of(filter { $0.text = "payment" }), viewer: .everything).groups.map(\.records) == [1]
@@ -292,14 +287,7 @@ struct ErasingTests {
 
         func settle(_ batch: StoredBatch, dead: [Int] = [], line: String = "line") throws {
             try writer.settle(
-                BatchSettlement(
-                    batch: batch,
-                    outcome: BatchOutcome(
-                        delivered: [], dead: dead.map { .init(line: $0, reason: .refused) }),
-                    attempts: 1, answer: nil,
-                    deadLines: Dictionary(uniqueKeysWithValues: dead.map { ($0, Array(line.utf8)) }), at: store.wall,
-                    state: DestinationRow.State()),
-                destination: destination)
+                BatchSettlement(of: batch, dead: dead, line: line, at: store.wall), destination: destination)
         }
     }
 

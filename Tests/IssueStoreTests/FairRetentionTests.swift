@@ -15,8 +15,7 @@ struct FairRetentionTests {
         var noisy: [RecordID] = []
         var rare: [RecordID] = []
         var quiet: [RecordID] = []
-        /// All records that `remember` has seen.
-        private var stored: [RangeAudit.Gone] = []
+        var audit: RetentionAudit
 
         init(_ store: TemporaryStore, rounds: Int = 100, isUnique: Bool = false) throws {
             self.store = store
@@ -24,6 +23,7 @@ struct FairRetentionTests {
             store.settings.retention.maxSize = 1 << 40
             writer = try store.writer()
             destination = try writer.configure([.init(name: "d", kind: "k", takesBacklog: false)], at: store.wall)[0].id
+            audit = RetentionAudit(store, destination: destination)
             for round in 0..<rounds {
                 var loud = IssueRecord(message: "loud", app: Application(name: "a"))
                 loud.metadata = ["x": .string(String(repeating: "y", count: 100))]
@@ -41,22 +41,12 @@ struct FairRetentionTests {
             }
         }
 
-        /// Remembers the stored records before some of them are removed.
-        func remember() throws {
-            let known = Set(stored.map(\.id))
-            stored += try Statement(
-                composedSQL: "SELECT id, series, received_at, count FROM records ORDER BY id", on: store.shell()
-            ).all {
-                RangeAudit.Gone(id: $0.id(0), series: $0.int64(1), receivedAt: $0.int64(2), count: $0.int64(3))
-            }.filter { !known.contains($0.id) }
-        }
-
         var total: Int { noisy.count + rare.count + quiet.count }
 
         /// Sets the size limit to 0, and removes records until at most `count` are left. Returns the number of records
         /// that expired.
         func squeeze(to count: Int64, afterEach: () throws -> Void = {}) throws -> Int64 {
-            try remember()
+            try audit.remember()
             store.settings.retention.maxSize = 0
             writer.reload(LimitSettings(), store.settings.retention)
             var expired: Int64 = 0
@@ -100,7 +90,7 @@ struct FairRetentionTests {
             }
         }
 
-        func left() throws -> Set<RowID> { Set(try store.shell().numbers("SELECT id FROM records").map { RowID($0) }) }
+        func left() throws -> Set<RowID> { try audit.left() }
 
         /// Returns how many of the given records are left.
         func left(of ids: [RecordID]) throws -> Int {
@@ -111,20 +101,8 @@ struct FairRetentionTests {
         func expectConsistentCounts(
             underWay: Int64? = nil, sourceLocation: Testing.SourceLocation = #_sourceLocation
         ) throws {
+            try audit.expectConsistentCounts(total: total, underWay: underWay, sourceLocation: sourceLocation)
             let shell = try store.shell()
-            // This is also called between two steps, when the posting lists still contain removed rows. The counts
-            // always include removed records.
-            let left = try left()
-            let gone = stored.filter { !left.contains($0.id) }
-            let faults = try RangeAudit.faults(shell, gone: gone, isThinned: true, underWay: underWay)
-            #expect(faults == [], sourceLocation: sourceLocation)
-            #expect(
-                try shell.number("SELECT sum(records) FROM series_totals") == Int64(total),
-                sourceLocation: sourceLocation)
-            #expect(try shell.table("SELECT * FROM ledger_check", columns: 2) == [], sourceLocation: sourceLocation)
-            #expect(
-                try shell.number("SELECT sum(records) FROM ledger WHERE destination = 0") == Int64(total),
-                sourceLocation: sourceLocation)
             let sums = "SELECT range, accounts.uid, sum(bytes) FROM postings JOIN series ON series.id = series"
             #expect(
                 try shell.table("SELECT range, uid, bytes FROM shares ORDER BY 1, 2", columns: 3)
@@ -132,10 +110,6 @@ struct FairRetentionTests {
                         """
                         \(sums) JOIN accounts ON accounts.id = account GROUP BY 1, 2 HAVING sum(bytes) > 0 ORDER BY 1, 2
                         """, columns: 3), sourceLocation: sourceLocation)
-            let waiting = try shell.number("SELECT count(*) FROM records WHERE id > (SELECT cursor FROM destinations)")
-            let pending = try shell.number("SELECT sum(records) FROM ledger WHERE destination > 0 AND fate = 0")
-            let sent = try store.reader().unansweredBatch(of: destination)?.sent.count ?? 0
-            #expect(pending == waiting + Int64(sent), sourceLocation: sourceLocation)
         }
     }
 
@@ -154,9 +128,8 @@ struct FairRetentionTests {
             #expect(!left.contains(fixture.noisy[0].row) && left.contains(fixture.noisy[fixture.noisy.count - 1].row))
             for isAscending in [true, false] {
                 for app in [["a"], ["b"], nil] {
-                    var query = StoreReader.RecordQuery(
-                        filter: .init(), isAscending: isAscending, limit: 2000, after: nil)
-                    query.filter.apps = app
+                    var filter = IssueFilter()
+                    filter.apps = app
                     let own: [RecordID]
                     switch app {
                     case ["a"]: own = fixture.noisy + fixture.rare
@@ -164,7 +137,7 @@ struct FairRetentionTests {
                     default: own = fixture.noisy + fixture.rare + fixture.quiet
                     }
                     let rows = own.map(\.row).filter { left.contains($0) }.sorted()
-                    let found = try store.reader().records(query, viewer: .everything).records
+                    let found = try store.reader().allRecords(filter, isAscending: isAscending)
                     #expect(found.compactMap { RecordID($0.id)?.row } == (isAscending ? rows : rows.reversed()))
                 }
             }
@@ -176,7 +149,7 @@ struct FairRetentionTests {
         try TemporaryStore.with { store in
             store.settings.blockRecords = 8
             let fixture = try Fixture(store)
-            try fixture.remember()
+            try fixture.audit.remember()
             let range = try #require(
                 try fixture.writer.retentionSnapshot(freeBytes: nil, wall: store.wall, monotonic: store.monotonic)
                     .oldest)
@@ -200,11 +173,11 @@ struct FairRetentionTests {
             }
             let left = try fixture.left()
             for app in [["a"], ["b"], nil] {
-                var query = StoreReader.RecordQuery(filter: .init(), isAscending: true, limit: 2000, after: nil)
-                query.filter.apps = app
+                var filter = IssueFilter()
+                filter.apps = app
                 let own = app == ["a"] ? fixture.noisy + fixture.rare : app == ["b"] ? fixture.quiet : nil
                 let rows = own?.map(\.row).filter { left.contains($0) }.sorted() ?? left.sorted()
-                let found = try store.reader().records(query, viewer: .everything).records
+                let found = try store.reader().allRecords(filter)
                 #expect(found.compactMap { RecordID($0.id)?.row } == rows)
             }
             try fixture.writer.closeOpenRange()
@@ -252,28 +225,24 @@ struct FairRetentionTests {
         try TemporaryStore.with { store in
             let fixture = try Fixture(store)
             let reader = try store.reader()
-            var batch = NewBatch(destination: fixture.destination, at: store.wall)
-            let walked = try reader.walk(after: 0, limit: 90).map(\.candidate)
-            batch.sent = walked.map {
-                SentRecord(row: $0.record, account: $0.account, count: 1, suppressedBefore: 0, occurrences: 1)
+            func send(_ count: Int) throws -> StoredBatch {
+                try fixture.writer.store(reader.nextBatch(count, for: fixture.destination, at: store.wall))
             }
-            batch.span = 1...(walked.last?.record ?? 1)
-            let stored = try fixture.writer.store(batch)
+            func settle(_ batch: StoredBatch) throws {
+                try fixture.writer.settle(BatchSettlement(of: batch, at: store.wall), destination: fixture.destination)
+            }
+            let stored = try send(90)
             try fixture.expectConsistentCounts()
             let expired = try fixture.squeeze(to: Int64(fixture.total - 150))
             #expect(expired > 0)
             #expect(try fixture.left(of: fixture.quiet) == fixture.quiet.count)
-            #expect(try reader.destination(fixture.destination)?.cursor == batch.span?.upperBound)
+            #expect(try reader.destination(fixture.destination)?.cursor == 90)
             // Later the response shows that the records of the batch were delivered.
-            try fixture.writer.settle(
-                BatchSettlement(
-                    batch: stored, outcome: BatchOutcome(delivered: [], dead: []),
-                    attempts: 1, answer: nil, deadLines: [:], at: store.wall, state: DestinationRow.State()),
-                destination: fixture.destination)
+            try settle(stored)
             try fixture.expectConsistentCounts()
             let ledger = try reader.figures(viewer: .everything).ledgers[0].ledger
             #expect(ledger.delivered == 90)
-            var cursor = batch.span?.upperBound ?? 0
+            var cursor: RowID = 90
             var found: [RowID] = []
             while true {
                 let some = try reader.walk(after: cursor, limit: 50).map(\.candidate.record)
@@ -281,7 +250,7 @@ struct FairRetentionTests {
                 found += some
                 cursor = last
             }
-            #expect(found == (try fixture.left()).filter { $0 > batch.span?.upperBound ?? 0 }.sorted())
+            #expect(found == (try fixture.left()).filter { $0 > 90 }.sorted())
         }
     }
 
@@ -308,12 +277,7 @@ struct FairRetentionTests {
     func outdated() throws {
         try TemporaryStore.with { store in
             let fixture = try Fixture(store)
-            var batch = NewBatch(destination: fixture.destination, at: store.wall)
-            let walked = try store.reader().walk(after: 0, limit: 50).map(\.candidate)
-            batch.sent = walked.map {
-                SentRecord(row: $0.record, account: $0.account, count: 1, suppressedBefore: 0, occurrences: 1)
-            }
-            batch.span = 1...(walked.last?.record ?? 1)
+            let batch = try store.reader().nextBatch(50, for: fixture.destination, at: store.wall)
             _ = try fixture.squeeze(to: Int64(fixture.total - 400))
             #expect(throws: StoreFailure.outdated) { try fixture.writer.store(batch) }
             try fixture.expectConsistentCounts()
@@ -324,7 +288,7 @@ struct FairRetentionTests {
     func cutOff() throws {
         try TemporaryStore.with { store in
             let fixture = try Fixture(store)
-            try fixture.remember()
+            try fixture.audit.remember()
             store.settings.retention.maxSize = 0
             fixture.writer.reload(LimitSettings(), store.settings.retention)
             let snapshot = try fixture.writer.retentionSnapshot(
@@ -339,11 +303,10 @@ struct FairRetentionTests {
             let left = try fixture.left()
             fixture.writer = try store.writer()
             _ = try fixture.writer.configure([.init(name: "d", kind: "k", takesBacklog: false)], at: store.wall)
-            let query = StoreReader.RecordQuery(filter: .init(), isAscending: false, limit: 2000, after: nil)
-            var own = query
-            own.filter.apps = ["a", "b"]
-            for query in [query, own] {
-                let found = try store.reader().records(query, viewer: .everything).records
+            var own = IssueFilter()
+            own.apps = ["a", "b"]
+            for filter in [IssueFilter(), own] {
+                let found = try store.reader().allRecords(filter, isAscending: false)
                 #expect(found.compactMap { RecordID($0.id)?.row } == left.sorted(by: >))
             }
             _ = try fixture.squeeze(to: 200)

@@ -24,10 +24,7 @@ struct HostileSalvageTests {
                         to: writer)
                 }
             }
-            let old = store.path + ".old"
-            for ending in ["", "-wal"] where FileManager.default.fileExists(atPath: store.path + ending) {
-                try FileManager.default.moveItem(atPath: store.path + ending, toPath: old + ending)
-            }
+            let old = try store.setAside()
             if asRows { try TemporaryStore.storeAsRows(old) }
             do {
                 let connection = try DatabaseConnection(path: old, checkpointsOnClose: true)
@@ -35,7 +32,6 @@ struct HostileSalvageTests {
                 try connection.execute(composedSQL: script)
             }
             try damage(old)
-            store.settings.randomBits = { 0x2222 }
             let writer = try store.writer()
             guard let salvaged = try? SetAsideStore(path: old, randomBits: 42) else { return nil }
             var result = (recovered: Int64(0), steps: 0, hasGivenUp: false)

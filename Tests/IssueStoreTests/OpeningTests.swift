@@ -153,9 +153,7 @@ struct OpeningTests {
         try TemporaryStore.with { store in
             store.settings.rangeRecords = 20
             let log = try SentLog.filled(store, try store.writer(), calls: 20)
-            let page = try store.reader().records(
-                .init(filter: IssueFilter(), isAscending: true, limit: 1000, after: nil), viewer: .everything)
-            #expect(page.records.map(\.id) == log.entries.map(\.id))
+            #expect(try store.reader().allRecords().map(\.id) == log.entries.map(\.id))
             #expect(try store.writer().nextID == RowID(log.entries.count + 1))
         }
     }

@@ -132,13 +132,7 @@ final class OutboxDriver {
         let count = batch.summaries.count + batch.sent.count
         let dead = (0..<count).filter { _ in chance(4) == 0 }
         try writer.settle(
-            BatchSettlement(
-                batch: batch,
-                outcome: BatchOutcome(
-                    delivered: [], dead: dead.map { .init(line: $0, reason: .refused) },
-                    isConfirmed: isConfirmed),
-                attempts: 1, answer: "answer", deadLines: Dictionary(uniqueKeysWithValues: dead.map { ($0, [0x7B]) }),
-                at: store.wall, state: DestinationRow.State()), destination: destination)
+            BatchSettlement(of: batch, dead: dead, isConfirmed: isConfirmed, at: store.wall), destination: destination)
     }
 
     /// Requeues some dead letters.
@@ -168,7 +162,31 @@ final class OutboxDriver {
     }
 }
 
+extension BatchSettlement {
+    /// Creates the settlement of a batch of which some lines were refused, and the others accepted.
+    init(
+        of batch: StoredBatch, dead: [Int] = [], isConfirmed: Bool = true, line: String = "line",
+        at time: IssueTimestamp
+    ) {
+        self.init(
+            batch: batch,
+            outcome: BatchOutcome(
+                delivered: [], dead: dead.map { .init(line: $0, reason: .refused) }, isConfirmed: isConfirmed),
+            attempts: 1, answer: "answer", deadLines: dead.reduce(into: [:]) { $0[$1] = Array(line.utf8) }, at: time,
+            state: DestinationRow.State())
+    }
+}
+
 extension StoreReader {
+    /// Returns a batch that sends the next records of a destination.
+    func nextBatch(_ limit: Int, for destination: Int64, at time: IssueTimestamp) throws -> NewBatch {
+        let cursor = try self.destination(destination)?.cursor ?? 0
+        var batch = NewBatch(destination: destination, at: time)
+        batch.sent = try walk(after: cursor, limit: limit).map { OutboxDriver.sent($0.candidate) }
+        batch.span = (cursor + 1)...(batch.sent.last?.row ?? cursor + 1)
+        return batch
+    }
+
     /// Returns the same records as `page`, with the attributes of their series, except those whose series is lost.
     func walk(after cursor: RowID, limit: Int) throws -> [OutboxRecord] {
         try snapshot {

@@ -60,7 +60,7 @@ struct OutboxTests {
             #expect(try driver.row.priority == 4)
             #expect(try driver.row.cursor == 0)
             #expect(try fate(critical[0], driver) == .pending)
-            try driver.writer.settle(settlement(stored, store), destination: driver.destination)
+            try driver.writer.settle(BatchSettlement(of: stored, at: store.wall), destination: driver.destination)
             #expect(try fate(critical[0], driver) == .delivered)
             #expect(try fate(ordinary[0], driver) == .pending)
             let ahead = try driver.reader.sentAhead(of: driver.destination, in: 1...4, priority: 4)
@@ -100,13 +100,14 @@ struct OutboxTests {
             var carrying = NewBatch(destination: driver.destination, at: store.wall)
             carrying.summaries = try driver.reader.unsentSummaries(of: driver.destination, limit: 9)
             let stored = try driver.writer.store(carrying)
-            try driver.writer.settle(settlement(stored, store, dead: [1]), destination: driver.destination)
+            try driver.writer.settle(
+                BatchSettlement(of: stored, dead: [1], at: store.wall), destination: driver.destination)
 
             #expect(
                 try ids.map { try fate($0, driver) } == [.summarised, .deadLettered, .summarised, .deadLettered])
             let shown = try driver.reader.fates(of: ids[1].text, viewer: .everything)[0]
             #expect(shown.answer == "answer")
-            #expect(shown.attempts == 3)
+            #expect(shown.attempts == 1)
             #expect(try driver.ledger.deadLettered == 2)
             try expectSound(store)
 
@@ -124,36 +125,24 @@ struct OutboxTests {
         try TemporaryStore.with { store in
             let driver = try OutboxDriver(store, seed: 5)
             func letters() throws -> Int64 { try store.shell().number("SELECT count(*) FROM dead_letters") }
-            func send(_ rows: ClosedRange<RowID>) throws -> StoredBatch {
-                var batch = NewBatch(destination: driver.destination, at: store.wall)
-                batch.span = rows
-                batch.sent = try driver.reader.walk(after: rows.lowerBound - 1, limit: 150)
-                    .map { OutboxDriver.sent($0.candidate) }
-                return try driver.writer.store(batch)
-            }
-            func forgetAll() throws {
-                try driver.writer.closeOpenRange()
-                func oldest() throws -> RetentionSnapshot.ClosedRange? {
-                    try driver.writer.retentionSnapshot(freeBytes: nil, wall: store.wall, monotonic: store.monotonic)
-                        .oldest
-                }
-                while let range = try oldest() {
-                    while try !driver.writer.forget(range).isDone {}
-                }
+            func send() throws -> StoredBatch {
+                try driver.writer.store(driver.reader.nextBatch(150, for: driver.destination, at: store.wall))
             }
             // More dead letters than are deleted in one transaction.
             try store.store((0..<150).map { IssueRecord(message: "m", code: $0) }, to: driver.writer)
-            let first = try send(1...150)
-            try driver.writer.settle(settlement(first, store, dead: Array(0..<150)), destination: driver.destination)
+            let first = try send()
+            try driver.writer.settle(
+                BatchSettlement(of: first, dead: Array(0..<150), at: store.wall), destination: driver.destination)
             #expect(try letters() == 150)
-            try forgetAll()
+            try store.forgetAll(driver.writer)
             #expect(try letters() == 0)
             #expect(try driver.ledger.deadLettered == 150)
 
             try store.store([IssueRecord(message: "n")], to: driver.writer)
-            let second = try send(151...151)
-            try forgetAll()
-            try driver.writer.settle(settlement(second, store, dead: [0]), destination: driver.destination)
+            let second = try send()
+            try store.forgetAll(driver.writer)
+            try driver.writer.settle(
+                BatchSettlement(of: second, dead: [0], at: store.wall), destination: driver.destination)
             #expect(try letters() == 0)
             #expect(try store.shell().table("SELECT * FROM ledger_check", columns: 2) == [])
         }
@@ -161,14 +150,6 @@ struct OutboxTests {
 
     private func fate(_ id: RecordID, _ driver: OutboxDriver) throws -> IssueFate.Outcome {
         try driver.reader.fates(of: id.text, viewer: .everything)[0].outcome
-    }
-
-    private func settlement(_ batch: StoredBatch, _ store: TemporaryStore, dead: [Int] = []) -> BatchSettlement {
-        BatchSettlement(
-            batch: batch,
-            outcome: BatchOutcome(
-                delivered: [], dead: dead.map { .init(line: $0, reason: .refused) }),
-            attempts: 3, answer: "answer", deadLines: [:], at: store.wall, state: DestinationRow.State())
     }
 
     @Test("Records sent to a destination that does not confirm are unconfirmed")

@@ -25,11 +25,7 @@ struct OverflowTests {
 
     private func expectWhole(_ record: IssueRecord, _ id: RecordID, _ reader: StoreReader) throws -> RecordRow {
         let row = try #require(try reader.record(row: id.row))
-        var sent = record
-        sent.count = sent.count ?? 1
-        sent.reportable = sent.reportable ?? true
-        sent.occurredAt = row.receivedAt
-        #expect(row.stored.record == sent)
+        #expect(row.stored.record == record.withDefaults(receivedAt: row.receivedAt))
         return row
     }
 

@@ -1,6 +1,7 @@
 import IssueCore
 import IssueStore
 import SQLiteKit
+import Testing
 
 /// Recounts closed ranges by a plain scan of their rows, and reports differences.
 struct RangeAudit {
@@ -140,5 +141,64 @@ struct RangeAudit {
                 "\(name) differ at \($0.int64(0)), \($0.int64(1)), \($0.int64(2))"
             }
         }
+    }
+}
+
+/// The records of a store from which retention removes some. The counts still include the removed ones.
+struct RetentionAudit {
+    let store: TemporaryStore
+    let destination: Int64
+    /// All records that `remember` has seen.
+    private var seen: [RangeAudit.Gone] = []
+
+    init(_ store: TemporaryStore, destination: Int64) {
+        self.store = store
+        self.destination = destination
+    }
+
+    /// Remembers the stored records before some of them are removed.
+    mutating func remember() throws {
+        let known = Set(seen.map(\.id))
+        seen += try Statement(
+            composedSQL: "SELECT id, series, received_at, count FROM records ORDER BY id", on: store.shell()
+        ).all {
+            RangeAudit.Gone(id: $0.id(0), series: $0.int64(1), receivedAt: $0.int64(2), count: $0.int64(3))
+        }.filter { !known.contains($0.id) }
+    }
+
+    func left() throws -> Set<RowID> { Set(try store.shell().numbers("SELECT id FROM records").map { RowID($0) }) }
+
+    /// Checks that counts, posting lists and the ledger match the remaining and the removed records.
+    ///
+    /// - Parameters:
+    ///   - total: The number of records that were ever stored.
+    ///   - underWay: The range that is being thinned, whose posting lists may still contain removed rows.
+    ///   - isInterrupted: `true` if the posting lists of other ranges may contain removed rows, too.
+    func expectConsistentCounts(
+        total: Int, underWay: Int64? = nil, isInterrupted: Bool = false, sourceLocation: Testing.SourceLocation
+    ) throws {
+        let shell = try store.shell()
+        if !isInterrupted {
+            let left = try left()
+            let gone = seen.filter { !left.contains($0.id) }
+            let faults = try RangeAudit.faults(shell, gone: gone, isThinned: true, underWay: underWay)
+            #expect(faults == [], sourceLocation: sourceLocation)
+        }
+        let sum = try shell.number("SELECT sum(records) FROM series_totals")
+        #expect(sum == Int64(total), sourceLocation: sourceLocation)
+        try expectBalance(total: total, sourceLocation: sourceLocation)
+    }
+
+    /// Checks that the ledger balances and states how many records were stored and how many are pending.
+    func expectBalance(total: Int, sourceLocation: Testing.SourceLocation) throws {
+        let shell = try store.shell()
+        #expect(try shell.table("SELECT * FROM ledger_check", columns: 2) == [], sourceLocation: sourceLocation)
+        #expect(
+            try shell.number("SELECT sum(records) FROM ledger WHERE destination = 0") == Int64(total),
+            sourceLocation: sourceLocation)
+        let waiting = try shell.number("SELECT count(*) FROM records WHERE id > (SELECT cursor FROM destinations)")
+        let pending = try shell.number("SELECT sum(records) FROM ledger WHERE destination > 0 AND fate = 0")
+        let sent = try store.reader().unansweredBatch(of: destination)?.sent.count ?? 0
+        #expect(pending == waiting + Int64(sent), sourceLocation: sourceLocation)
     }
 }

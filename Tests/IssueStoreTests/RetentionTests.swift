@@ -70,33 +70,24 @@ struct RetentionTests {
 
         /// Returns a batch that sends all of the next `limit` records.
         func batch(_ limit: Int) throws -> NewBatch {
-            let cursor = try reader.destination(destination)?.cursor ?? 0
-            var batch = NewBatch(destination: destination, at: store.wall)
-            let walked = try reader.walk(after: cursor, limit: limit).map(\.candidate)
-            batch.sent = walked.map {
-                SentRecord(row: $0.record, account: $0.account, count: $0.count, suppressedBefore: 0, occurrences: 1)
-            }
-            batch.span = (cursor + 1)...(walked.last?.record ?? cursor + 1)
-            return batch
+            try reader.nextBatch(limit, for: destination, at: store.wall)
         }
 
-        func settlement(_ batch: StoredBatch) -> BatchSettlement {
-            BatchSettlement(
-                batch: batch, outcome: BatchOutcome(delivered: [], dead: []),
-                attempts: 1, answer: nil, deadLines: [:], at: store.wall, state: DestinationRow.State())
+        func settle(_ batch: StoredBatch) throws {
+            try writer.settle(BatchSettlement(of: batch, at: store.wall), destination: destination)
         }
 
         /// Checks that the remaining records are complete, that sums have not changed, and that the ledger balances.
         func expectSound(from first: RowID, sourceLocation: Testing.SourceLocation = #_sourceLocation) throws {
             let left = log.entries.filter { $0.row >= first }
             for isAscending in [true, false] {
-                var all = StoreReader.RecordQuery(filter: .init(), isAscending: isAscending, limit: 1000, after: nil)
                 let rows = isAscending ? left.map(\.id) : left.reversed().map(\.id)
-                let found = try reader.records(all, viewer: .everything).records.map(\.id)
+                let found = try reader.allRecords(isAscending: isAscending).map(\.id)
                 #expect(found == rows, sourceLocation: sourceLocation)
-                all.filter.level = .error
-                let severe = try reader.records(all, viewer: .everything).records.map(\.id)
-                let expected = Set(log.matching(all.filter, .everything).filter { $0.row >= first }.map(\.id))
+                var filter = IssueFilter()
+                filter.level = .error
+                let severe = try reader.allRecords(filter, isAscending: isAscending).map(\.id)
+                let expected = Set(log.matching(filter, .everything).filter { $0.row >= first }.map(\.id))
                 #expect(severe == rows.filter { expected.contains($0) }, sourceLocation: sourceLocation)
             }
             let groups = try reader.groups(.all, viewer: .everything).groups
@@ -109,15 +100,11 @@ struct RetentionTests {
             let status = try reader.figures(viewer: .everything).store
             #expect(status.records == Int64(left.count), sourceLocation: sourceLocation)
             #expect(try ledger.received == Int64(log.entries.count), sourceLocation: sourceLocation)
-            let shell = try store.shell()
-            #expect(try shell.table("SELECT * FROM ledger_check", columns: 2) == [], sourceLocation: sourceLocation)
             #expect(
-                try shell.number("SELECT sum(records) FROM series_totals") == Int64(log.entries.count),
+                try store.shell().number("SELECT sum(records) FROM series_totals") == Int64(log.entries.count),
                 sourceLocation: sourceLocation)
-            let pending = try shell.number(
-                "SELECT count(*) FROM records WHERE id > (SELECT cursor FROM destinations)")
-            let sent = try reader.unansweredBatch(of: destination)?.sent.count ?? 0
-            #expect(try ledger.pending == pending + Int64(sent), sourceLocation: sourceLocation)
+            try RetentionAudit(store, destination: destination).expectBalance(
+                total: log.entries.count, sourceLocation: sourceLocation)
         }
     }
 
@@ -149,7 +136,7 @@ struct RetentionTests {
             }
             #expect(try lastExpired() == nil)
             let sent = try fixture.writer.store(fixture.batch(3))
-            try fixture.writer.settle(fixture.settlement(sent), destination: fixture.destination)
+            try fixture.settle(sent)
             #expect(try lastExpired() == nil)
             fixture.set { $0.maxAge = .seconds(18) }
             #expect(try fixture.retain(atMost: 1).map(\.expired) == [17])
@@ -157,7 +144,7 @@ struct RetentionTests {
             // The clock of the system, not that of the test.
             #expect(found.millisecondsSince1970 > 1_700_000_000_000)
             let next = try fixture.writer.store(fixture.batch(3))
-            try fixture.writer.settle(fixture.settlement(next), destination: fixture.destination)
+            try fixture.settle(next)
             #expect(try lastExpired() == found)
             #expect(try lastExpired(.user(1000)) == nil)
             // A state that is no JSON is replaced.
@@ -267,10 +254,10 @@ struct RetentionTests {
             let stored = try fixture.writer.store(try fixture.batch(10))
             fixture.set { $0.maxAge = .seconds(18) }
             #expect(try fixture.retain().isEmpty)
-            try fixture.writer.settle(fixture.settlement(stored), destination: fixture.destination)
+            try fixture.settle(stored)
             let open = try fixture.writer.store(try fixture.batch(200))
             #expect(open.sent.map(\.row) == Array(11...20))
-            try fixture.writer.settle(fixture.settlement(open), destination: fixture.destination)
+            try fixture.settle(open)
             _ = try fixture.writer.store(try fixture.batch(200))
             #expect(try fixture.retain().map(\.expired) == [0])
             #expect(try fixture.ledger.delivered == 20)
@@ -288,7 +275,7 @@ struct RetentionTests {
             #expect(try fixture.retain(atMost: 1).map(\.expired) == [20])
             try fixture.expectSound(from: 21)
             #expect(try fixture.reader.unansweredBatch(of: fixture.destination) == nil)
-            try fixture.writer.settle(fixture.settlement(stored), destination: fixture.destination)
+            try fixture.settle(stored)
             #expect(try fixture.ledger.expired == 10)
             #expect(try fixture.ledger.delivered == 10)
             try fixture.expectSound(from: 21)
@@ -318,7 +305,7 @@ struct RetentionTests {
                 let span = try #require(batch.span)
                 batch.unreadable = fixture.reader.blocks.unreadable(in: span)
                 let stored = try fixture.writer.store(batch)
-                try fixture.writer.settle(fixture.settlement(stored), destination: fixture.destination)
+                try fixture.settle(stored)
             }
             let lost = damaged.upperBound.rawValue - damaged.lowerBound.rawValue + 1
             #expect(found == [DamagedBlock(rows: damaged, records: lost)])
@@ -337,12 +324,12 @@ struct RetentionTests {
         try TemporaryStore.with { store in
             let fixture = try Fixture(store)
             let first = try fixture.writer.store(try fixture.batch(20))
-            try fixture.writer.settle(fixture.settlement(first), destination: fixture.destination)
+            try fixture.settle(first)
             let inFlight = try fixture.writer.store(try fixture.batch(5))
             #expect(inFlight.sent.map(\.row) == Array(21...25))
             _ = try damage(fixture)
             fixture.set { $0.maxAge = .zero }
-            try fixture.writer.settle(fixture.settlement(inFlight), destination: fixture.destination)
+            try fixture.settle(inFlight)
             #expect(try fixture.retain().isEmpty == false)
             let ledger = try fixture.ledger
             #expect(ledger.pending == 150 - 25 - ledger.expired)

@@ -33,16 +33,6 @@ extension TemporaryStore {
 
 @Suite("Importing from a set-aside database")
 struct SalvageTests {
-    /// Moves the store's file aside and returns its new path. The next writer creates a new store.
-    private func setAside(_ store: TemporaryStore, as name: String = "old") throws -> String {
-        let path = "\(store.path).\(name)"
-        for ending in ["", "-wal"] where FileManager.default.fileExists(atPath: store.path + ending) {
-            try FileManager.default.moveItem(atPath: store.path + ending, toPath: path + ending)
-        }
-        store.settings.randomBits = { 0x1111_1111_1111_1111 }
-        return path
-    }
-
     @Test("A repair imports every record completely and once, however often it is repeated")
     func whole() throws {
         try TemporaryStore.with { store in
@@ -52,19 +42,15 @@ struct SalvageTests {
                 let writer = try store.writer()
                 log = try SentLog.filled(store, writer)
             }
-            let before = try store.reader().records(
-                .init(filter: .init(), isAscending: true, limit: 1000, after: nil), viewer: .everything
-            ).records
-            let old = try setAside(store)
+            let before = try store.reader().allRecords()
+            let old = try store.setAside()
             let writer = try store.writer()
             try store.store([IssueRecord(message: "meanwhile")], to: writer)
             #expect(try store.importSalvaged(old, into: writer) == SalvageResult(recovered: Int64(log.entries.count)))
             #expect(try store.importSalvaged(old, into: writer) == SalvageResult())
             try expectSound(store)
 
-            let after = try store.reader().records(
-                .init(filter: .init(), isAscending: true, limit: 1000, after: nil), viewer: .everything
-            ).records.dropFirst()
+            let after = try store.reader().allRecords().dropFirst()
             #expect(after.count == before.count)
             #expect(Set(after.map(\.id)).isDisjoint(with: before.map(\.id)))
             for (old, new) in zip(before, after) {
@@ -109,14 +95,12 @@ struct SalvageTests {
             let before = try store.shell().table(sql, columns: 3)
             #expect(before.contains { $0[1] == "User \u{7} not found in \u{7} tables" })
             for round in 0..<3 {
-                let old = try setAside(store, as: "old\(round)")
+                let old = try store.setAside(as: "old\(round)")
                 store.settings.randomBits = { UInt64(round + 1) << 32 }
                 let writer = try store.writer()
                 #expect(try store.importSalvaged(old, into: writer).recovered == 5)
                 #expect(try store.shell().table(sql, columns: 3) == before)
-                let found = try store.reader().records(
-                    .init(filter: .init(), isAscending: true, limit: 9, after: nil), viewer: .everything
-                ).records.map(\.record)
+                let found = try store.reader().allRecords().map(\.record)
                 #expect(found.map(\.message) == records.map(\.message))
                 #expect(found.map(\.reportable) == [true, true, true, false, true])
             }
@@ -127,17 +111,16 @@ struct SalvageTests {
     @Test("After several repairs, a record names all of its old ids, and is found by each")
     func severalRepairs() throws {
         try TemporaryStore.with { store in
-            let query = StoreReader.RecordQuery(filter: .init(), isAscending: true, limit: 9, after: nil)
             try store.store([IssueRecord(message: "One"), IssueRecord(message: "Two")], to: store.writer())
             var ids: [[String]] = []
             for round in 0..<4 {
-                ids.append(try store.reader().records(query, viewer: .everything).records.map(\.id))
-                let old = try setAside(store, as: "old\(round)")
+                ids.append(try store.reader().allRecords().map(\.id))
+                let old = try store.setAside(as: "old\(round)")
                 store.settings.randomBits = { UInt64(round + 1) << 32 }
                 _ = try store.importSalvaged(old, into: store.writer())
             }
             let reader = try store.reader()
-            let records = try reader.records(query, viewer: .everything).records
+            let records = try reader.allRecords()
             for (index, record) in records.enumerated() {
                 for old in ids.map({ $0[index] }) {
                     #expect(try reader.show(old, viewer: .everything).record?.id == record.id)
@@ -155,13 +138,13 @@ struct SalvageTests {
     func severalFiles(isNewestFirst: Bool) throws {
         try TemporaryStore.with { store in
             try store.store((0..<20).map { IssueRecord(message: "First \($0)") }, to: store.writer())
-            let first = try setAside(store, as: "first")
+            let first = try store.setAside(as: "first")
             do {
                 let writer = try store.writer()
                 #expect(try store.importSalvaged(first, into: writer).recovered == 20)
                 try store.store((0..<5).map { IssueRecord(message: "Second \($0)") }, to: writer)
             }
-            let second = try setAside(store, as: "second")
+            let second = try store.setAside(as: "second")
             store.settings.randomBits = { 0x2222_2222_2222_2222 }
             let writer = try store.writer()
             // Each file has lost other records since.
@@ -204,13 +187,11 @@ struct SalvageTests {
                     """, columns: 3)
             }
             func records() throws -> [IssueRecord] {
-                try store.reader().records(
-                    .init(filter: .init(), isAscending: true, limit: 100, after: nil), viewer: .everything
-                ).records.map(\.record)
+                try store.reader().allRecords().map(\.record)
             }
             let (before, sent) = (try issues(), try records())
             #expect(Set(before.map { $0[0] }) == ["a", "b", "overflow"])
-            let old = try setAside(store)
+            let old = try store.setAside()
             #expect(try store.importSalvaged(old, into: store.writer()).recovered == 29)
             let after = try issues()
             #expect(after == before)
@@ -230,7 +211,7 @@ struct SalvageTests {
                         from: .of(uid: 7, connection: UInt64(sender), command: "c\(sender)"), to: writer)
                 }
             }
-            let old = try setAside(store)
+            let old = try store.setAside()
             store.settings.limits.applicationsPerUser = 1
             let writer = try store.writer()
             #expect(try store.importSalvaged(old, into: writer).recovered == 60)
@@ -254,7 +235,7 @@ struct SalvageTests {
                 _ = try writer.erase((1...120).map { RowID($0) })
                 try store.shell().execute("UPDATE blocks SET checksum = checksum + 1 WHERE first_id = 131")
             }
-            let old = try setAside(store)
+            let old = try store.setAside()
             #expect(
                 try store.importSalvaged(old, into: store.writer()) == SalvageResult(recovered: 70, unreadable: 10))
         }
@@ -277,7 +258,7 @@ struct SalvageTests {
                 try store.shell().execute("DELETE FROM blocks WHERE first_id IN (131, 211)")
                 try store.shell().execute(composedSQL: change)
             }
-            let old = try SetAsideStore(path: setAside(store), randomBits: 42)
+            let old = try SetAsideStore(path: store.setAside(), randomBits: 42)
             #expect(!old.isUnreadableMinimum)
             var unreadable: Int64 = 0
             while let portion = old.step() { unreadable += portion.unreadable }
@@ -310,7 +291,7 @@ struct SalvageTests {
                     """)
                 try store.deleteRecords(where: "series IN (SELECT id FROM series WHERE template = 'gone')")
             }
-            let old = try setAside(store)
+            let old = try store.setAside()
             let writer = try store.writer()
             try report(["said again"], writer)
             try writer.connection.execute("UPDATE groups SET state = 1")
@@ -343,23 +324,11 @@ struct SalvageTests {
                 let writer = try store.writer()
                 let id = try writer.configure([.init(name: "d", kind: "k", takesBacklog: false)], at: store.wall)[0].id
                 for number in 0..<6 { try store.store([IssueRecord(message: "record \(number) x")], to: writer) }
-                var batch = NewBatch(destination: id, at: store.wall)
-                batch.sent = try store.reader().walk(after: 0, limit: 4).map { walked in
-                    SentRecord(
-                        row: walked.candidate.record, account: walked.candidate.account, count: 1, suppressedBefore: 0,
-                        occurrences: 1)
-                }
-                batch.span = 1...4
-                let stored = try writer.store(batch)
-                try writer.settle(
-                    BatchSettlement(
-                        batch: stored,
-                        outcome: BatchOutcome(delivered: [], dead: [.init(line: 1, reason: .refused)]),
-                        attempts: 1, answer: nil, deadLines: [1: [0x7B]], at: store.wall,
-                        state: DestinationRow.State()), destination: id)
+                let stored = try writer.store(store.reader().nextBatch(4, for: id, at: store.wall))
+                try writer.settle(BatchSettlement(of: stored, dead: [1], at: store.wall), destination: id)
                 #expect(try store.shell().number("SELECT count(*) FROM dead_letters") == 1)
             }
-            let old = try setAside(store)
+            let old = try store.setAside()
             if isOlder {
                 try TemporaryStore.storeAsRows(old)
                 let file = try DatabaseConnection(path: old)
@@ -376,12 +345,10 @@ struct SalvageTests {
             let first = try forwarded(from: old)
             #expect(first.count { $0 } == (isOlder ? 2 : 3))
             // None of the records is shown as not reportable, since no application has marked one.
-            let shown = try store.reader().records(
-                .init(filter: .init(), isAscending: true, limit: 10, after: nil), viewer: .everything
-            ).records
+            let shown = try store.reader().allRecords()
             #expect(shown.allSatisfy { $0.record.reportable == true })
             // Records that were not pending in the first file are not forwarded after a repair of a file without fates.
-            let second = try setAside(store, as: "second")
+            let second = try store.setAside(as: "second")
             try DatabaseConnection(path: second).execute(
                 "DELETE FROM destinations; DELETE FROM batches; DELETE FROM singles")
             store.settings.randomBits = { 0x2222_2222_2222_2222 }
@@ -405,7 +372,7 @@ struct SalvageTests {
                 }
                 _ = try writer.checkpoint()
             }
-            let old = try setAside(store)
+            let old = try store.setAside()
             let file = try FileHandle(forUpdating: URL(filePath: old))
             let size = try file.seekToEnd()
             let pages = Int(size) / 8192
@@ -433,7 +400,7 @@ struct SalvageTests {
         let lost = try store.shell().table("SELECT name, pageno FROM dbstat", columns: 2)
             .filter { row in names.contains { $0 == row[0] } }
         #expect(Set(lost.map { $0[0] }) == Set(names))
-        let old = try setAside(store)
+        let old = try store.setAside()
         let file = try FileHandle(forUpdating: URL(filePath: old))
         for page in lost.compactMap({ $0[1].flatMap { UInt64($0) } }) {
             try file.seek(toOffset: (page - 1) * 8192)
@@ -454,9 +421,7 @@ struct SalvageTests {
             let old = try setAsideWithout(names, store)
             let writer = try store.writer()
             #expect(try store.importSalvaged(old, into: writer) == SalvageResult(recovered: 600))
-            let found = try store.reader().records(
-                .init(filter: .init(), isAscending: true, limit: 1000, after: nil), viewer: .everything
-            ).records
+            let found = try store.reader().allRecords()
             #expect(Set(found.map(\.sender.uid)) == [1000])
             #expect(Set(found.map(\.sender.command)) == [command])
             let isSaid = found.allSatisfy { $0.repairs.contains { $0.contains("part of its sender is lost") } }
@@ -471,9 +436,7 @@ struct SalvageTests {
             let old = try setAsideWithout(["series"], store)
             let writer = try store.writer()
             #expect(try store.importSalvaged(old, into: writer) == SalvageResult(recovered: 600))
-            let found = try store.reader().records(
-                .init(filter: .init(), isAscending: true, limit: 1000, after: nil), viewer: .everything
-            ).records
+            let found = try store.reader().allRecords()
             #expect(found.count == 600)
             #expect(found.allSatisfy { !$0.record.message.isEmpty && $0.sender.command == "shop" })
             #expect(found.allSatisfy { $0.repairs.contains { $0.contains("part of its message are lost") } })
@@ -502,7 +465,7 @@ struct SalvageTests {
                 }
                 try writer.checkpoint()
             }
-            let old = try setAside(store)
+            let old = try store.setAside()
             try? FileManager.default.removeItem(atPath: old + "-wal")
             let file = try #require(FileHandle(forWritingAtPath: old))
             let size = try file.seekToEnd()

@@ -100,22 +100,6 @@ struct SearchTests {
         text.unicodeScalars.split { $0.value <= 0x20 }.map { String($0) }
     }
 
-    private func ids(
-        _ filter: IssueFilter, isAscending: Bool, limit: Int, _ viewer: Viewer, pageTime: Duration? = nil,
-        _ reader: StoreReader
-    ) throws -> [String] {
-        var ids: [String] = []
-        var after: String?
-        repeat {
-            let page = try reader.records(
-                .init(filter: filter, isAscending: isAscending, limit: limit, after: after, pageTime: pageTime),
-                viewer: viewer)
-            ids += page.records.map(\.id)
-            after = page.next
-        } while after != nil
-        return ids
-    }
-
     @Test(
         "A search finds the records that a plain scan finds, in both directions, page by page",
         arguments: [1, 2] as [UInt64])
@@ -130,10 +114,12 @@ struct SearchTests {
                 if index % 7 == 6 { filter.since = log.entries[log.entries.count / 2].receivedAt }
                 let viewer: Viewer = index % 3 == 2 ? .user(1000) : .everything
                 let expected = log.matching(filter, viewer).filter { contains($0.record, text) }.map(\.id)
-                let limit = index % 2 == 0 ? 3 : 500
-                #expect(try ids(filter, isAscending: true, limit: limit, viewer, reader) == expected, "\(text)")
-                #expect(
-                    try ids(filter, isAscending: false, limit: limit, viewer, reader) == expected.reversed(), "\(text)")
+                let size = index % 2 == 0 ? 3 : 500
+                for isAscending in [true, false] {
+                    let found = try reader.allRecords(
+                        filter, isAscending: isAscending, pageSize: size, viewer: viewer)
+                    #expect(found.map(\.id) == (isAscending ? expected : expected.reversed()), "\(text)")
+                }
             }
         }
     }
@@ -157,8 +143,7 @@ struct SearchTests {
                 var filter = IssueFilter()
                 filter.metadata = entries
                 let expected = log.entries.filter { $0.record.metadata.map(isExpected) ?? false }.map(\.id)
-                #expect(
-                    try ids(filter, isAscending: true, limit: 50, .everything, reader) == expected, "\(entries)")
+                #expect(try reader.allRecords(filter, pageSize: 50).map(\.id) == expected, "\(entries)")
             }
         }
     }
@@ -172,9 +157,9 @@ struct SearchTests {
                 var filter = IssueFilter()
                 filter.text = text
                 let expected = log.entries.filter { contains($0.record, text) }.map(\.id)
-                let found = try ids(
-                    filter, isAscending: isAscending, limit: 50, .everything, pageTime: .zero, reader)
-                #expect(found == (isAscending ? expected : expected.reversed()))
+                let found = try reader.allRecords(
+                    filter, isAscending: isAscending, pageSize: 50, pageTime: .zero)
+                #expect(found.map(\.id) == (isAscending ? expected : expected.reversed()))
                 let first = try reader.records(
                     .init(filter: filter, isAscending: isAscending, limit: 50, after: nil, pageTime: .zero),
                     viewer: .everything)
@@ -227,9 +212,7 @@ struct SearchTests {
             let reader = try store.reader()
             let all = try reader.groups(.all, viewer: .everything).groups
             var groupOf: [String: String] = [:]
-            for record in try reader.records(
-                .init(filter: IssueFilter(), isAscending: true, limit: 500, after: nil), viewer: .everything
-            ).records {
+            for record in try reader.allRecords() {
                 groupOf[record.id] = record.group
             }
             for text in Self.texts {
@@ -267,7 +250,7 @@ struct SearchTests {
             var filter = IssueFilter()
             filter.text = "secret"
             for (viewer, count) in [(Viewer.everything, 2), (.user(1000), 1), (.user(7), 0), (.nothing, 0)] {
-                #expect(try ids(filter, isAscending: false, limit: 9, viewer, reader).count == count)
+                #expect(try reader.allRecords(filter, pageSize: 9, viewer: viewer).count == count)
                 #expect(try reader.groups(.of(filter), viewer: viewer).groups.count == count)
             }
         }

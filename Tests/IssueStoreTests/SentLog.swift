@@ -65,3 +65,15 @@ struct SentLog {
         }
     }
 }
+
+extension IssueRecord {
+    /// Returns the record as the store returns it: with defaults for missing values.
+    func withDefaults(receivedAt: IssueTimestamp) -> IssueRecord {
+        var record = self
+        record.severity = severity ?? .error
+        record.count = count ?? 1
+        record.occurredAt = occurredAt ?? receivedAt
+        record.reportable = reportable ?? true
+        return record
+    }
+}

@@ -1,8 +1,9 @@
 import Foundation
 import IssueCore
 import IssueProtocol
-import IssueStore
 import SQLiteKit
+
+@testable import IssueStore
 
 /// A store in its own folder, removed when the scope ends, with clocks that the test controls.
 final class TemporaryStore {
@@ -33,6 +34,52 @@ final class TemporaryStore {
         let shell = try DatabaseConnection(path: path, mode: .readWriteCreate, busyTimeout: .seconds(1))
         _ = try BlockReader(on: shell)
         return shell
+    }
+
+    /// Moves the database aside and returns its new path. The next writer creates a new one.
+    func setAside(as name: String = "old") throws -> String {
+        let aside = "\(path).\(name)"
+        for ending in ["", "-wal"] where FileManager.default.fileExists(atPath: path + ending) {
+            try FileManager.default.moveItem(atPath: path + ending, toPath: aside + ending)
+        }
+        settings.randomBits = { 0x1111_1111_1111_1111 }
+        return aside
+    }
+
+    /// Removes the records of all ranges, including the open one.
+    func forgetAll(_ writer: StoreWriter) throws {
+        try writer.closeOpenRange()
+        while let oldest = try writer.retentionSnapshot(freeBytes: nil, wall: wall, monotonic: monotonic).oldest {
+            while try !writer.forget(oldest).isDone {}
+        }
+    }
+
+    /// Turns the file into one of an earlier version of the schema, by removing what later migrations have added.
+    func downgrade(to version: Int) throws {
+        let old = try DatabaseConnection(path: ":memory:")
+        let migrations = Schema.migrations.dropLast(Schema.migrator.newestVersion - version)
+        try Migrator(applicationID: Schema.applicationID, obsoleteVersion: 8, migrations: Array(migrations)).migrate(
+            old)
+        let shell = try shell()
+        let additions = [
+            // Indexes are removed before their tables and columns.
+            """
+            SELECT 'DROP ' || type || ' ' || name FROM sqlite_schema
+            WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%' ORDER BY type
+            """,
+            """
+            SELECT 'ALTER TABLE ' || tables.name || ' DROP COLUMN ' || columns.name
+            FROM sqlite_schema AS tables, pragma_table_info(tables.name) AS columns
+            WHERE tables.type = 'table' AND tables.name NOT LIKE 'sqlite_%'
+            """,
+        ]
+        for addition in additions {
+            let known = Set(try old.table(addition, columns: 1))
+            for row in try shell.table(addition, columns: 1) where !known.contains(row) {
+                if let change = row[0] { try shell.execute(composedSQL: change) }
+            }
+        }
+        try shell.setPragma("user_version", to: Int64(version))
     }
 
     /// Advances both clocks.

@@ -55,13 +55,9 @@ struct UnreadableRecordTests {
 
         /// Returns a batch that sends all of the next records; nil if there are none.
         func nextBatch(_ limit: Int = 7) throws -> NewBatch? {
-            let cursor = try reader.destination(destination)?.cursor ?? 0
-            let walked = try reader.walk(after: cursor, limit: limit).map(\.candidate)
-            guard let last = walked.last?.record else { return nil }
-            var batch = NewBatch(destination: destination, at: store.wall)
-            batch.span = (cursor + 1)...last
-            batch.sent = walked.map { OutboxDriver.sent($0) }
-            batch.unreadable = reader.blocks.unreadable(in: (cursor + 1)...last)
+            var batch = try reader.nextBatch(limit, for: destination, at: store.wall)
+            guard !batch.sent.isEmpty, let span = batch.span else { return nil }
+            batch.unreadable = reader.blocks.unreadable(in: span)
             return batch
         }
 
@@ -79,19 +75,10 @@ struct UnreadableRecordTests {
         func settle(
             _ batch: StoredBatch, dead: Bool = false, left: Set<Int> = [], undecided: Range<Int>? = nil
         ) throws {
-            var outcome = BatchOutcome(delivered: [], dead: [])
-            if let undecided { outcome.unfinished = LineSet([undecided]) }
-            var deadLines: [Int: [UInt8]] = [:]
-            if dead {
-                for line in batch.sent.indices {
-                    outcome.dead.append(.init(line: line, reason: .refused))
-                    deadLines[line] = [0x7B]
-                }
-            }
-            try writer.settle(
-                BatchSettlement(
-                    batch: batch, outcome: outcome, attempts: 1, answer: nil, deadLines: deadLines, unsendable: left,
-                    at: store.wall, state: DestinationRow.State()), destination: destination)
+            var settlement = BatchSettlement(of: batch, dead: dead ? Array(batch.sent.indices) : [], at: store.wall)
+            settlement.unsendable = left
+            if let undecided { settlement.outcome.unfinished = LineSet([undecided]) }
+            try writer.settle(settlement, destination: destination)
         }
 
         /// Sends all further records.
@@ -200,12 +187,7 @@ struct UnreadableRecordTests {
             try store.shell().execute("UPDATE blocks SET checksum = checksum - 1 WHERE first_id = 31")
             try fixture.writer.recheckDamagedBlocks()
             #expect(try fixture.reader.figures(viewer: .everything).damagedRecords == 10)
-            try fixture.writer.closeOpenRange()
-            while let oldest = try fixture.writer.retentionSnapshot(
-                freeBytes: nil, wall: store.wall, monotonic: store.monotonic
-            ).oldest {
-                while try !fixture.writer.forget(oldest).isDone {}
-            }
+            try store.forgetAll(fixture.writer)
             #expect(try fixture.reader.figures(viewer: .everything).damagedRecords == 0)
             try fixture.writer.recheckDamagedBlocks()
             #expect(try store.shell().number("SELECT count(*) FROM damaged_blocks") == 0)
@@ -220,9 +202,7 @@ struct UnreadableRecordTests {
             let fixture = try Fixture(store)
             try fixture.report(calls: 6)
             let reader = fixture.reader
-            let ids = try reader.records(
-                .init(filter: .init(), isAscending: true, limit: 60, after: nil), viewer: .everything
-            ).records.map(\.id)
+            let ids = try reader.allRecords().map(\.id)
             try fixture.damage(11)
             func page(_ isAscending: Bool, _ limit: Int, _ after: String? = nil) throws -> StoreReader.RecordPage {
                 try fixture.reader.records(
@@ -328,9 +308,7 @@ struct UnreadableRecordTests {
             while try fixture.writer.collectOwners() {}
             #expect(try shell.number(rows) == before)
             try shell.execute("UPDATE blocks SET checksum = checksum - 1 WHERE first_id = 11")
-            let records = try store.reader().records(
-                .init(filter: .init(), isAscending: true, limit: 100, after: nil), viewer: .everything
-            ).records
+            let records = try store.reader().allRecords()
             #expect(records.count == 50)
             #expect(records[10].record.app?.name == "z" && records[10].sender.uid == 7)
 

@@ -28,9 +28,7 @@ struct ViewerTests {
                     filter.groups = [group.id]
                     #expect(try reader.groups(.of(filter), viewer: viewer).groups.isEmpty)
                     #expect(
-                        try reader.records(
-                            .init(filter: filter, isAscending: true, limit: 9, after: nil), viewer: viewer
-                        ).records.isEmpty)
+                        try reader.allRecords(filter, viewer: viewer).isEmpty)
                 }
                 var filter = IssueFilter()
                 filter.users = [1000]

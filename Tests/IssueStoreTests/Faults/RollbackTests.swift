@@ -100,24 +100,11 @@ private final class RollbackFixture {
     }
 
     private func nextBatch() throws -> NewBatch {
-        let cursor = try reader.destination(destination)?.cursor ?? 0
-        var new = NewBatch(destination: destination, at: store.wall)
-        let candidates = try reader.walk(after: cursor, limit: 6).map(\.candidate)
-        new.span = (cursor + 1)...(candidates.last?.record ?? cursor + 1)
-        new.sent = candidates.map {
-            SentRecord(row: $0.record, account: $0.account, count: $0.count, suppressedBefore: 0, occurrences: 1)
-        }
-        return new
+        try reader.nextBatch(6, for: destination, at: store.wall)
     }
 
     private func settlement(dead: [Int]) -> BatchSettlement {
-        BatchSettlement(
-            batch: batch,
-            outcome: BatchOutcome(
-                delivered: [], dead: dead.map { .init(line: $0, reason: .refused) }
-            ),
-            attempts: 1, answer: "200 OK", deadLines: [1: Array("line".utf8)], at: store.wall,
-            state: DestinationRow.State())
+        BatchSettlement(of: batch, dead: dead, at: store.wall)
     }
 
     /// Returns a function that runs one transaction of this kind.

@@ -195,12 +195,7 @@ final class StoreFixture {
         after.settled(batch, dead: dead, destination: Self.forwarded)
         doubtful = after
         try writer.settle(
-            BatchSettlement(
-                batch: batch,
-                outcome: BatchOutcome(
-                    delivered: [], dead: dead.map { .init(line: $0, reason: .refused) }),
-                attempts: 1, answer: "200 OK", deadLines: [1: Array("line".utf8)], at: store.wall,
-                state: DestinationRow.State()), destination: Self.forwarded)
+            BatchSettlement(of: batch, dead: Array(dead), at: store.wall), destination: Self.forwarded)
         model = after
     }
 

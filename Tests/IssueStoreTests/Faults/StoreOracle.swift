@@ -57,11 +57,8 @@ struct StoreOracle {
             }
             model.rowInfo[id] = info
             let row = model.rows[Int(id - 1)]
-            var sent = row.record
-            sent.severity = sent.severity ?? .error
-            sent.count = sent.count ?? 1
-            sent.occurredAt = sent.occurredAt ?? IssueTimestamp(millisecondsSince1970: info.receivedAt)
-            sent.reportable = sent.reportable ?? true
+            let sent = row.record.withDefaults(
+                receivedAt: IssueTimestamp(millisecondsSince1970: info.receivedAt))
             let stored = try reader.record(row: RowID(id))?.stored
             if stored?.record != sent || stored?.sender != row.process.sender {
                 faults.append("row \(id) is not as it was sent: \(String(describing: stored))")

@@ -7,22 +7,6 @@ import Testing
 
 @Suite("Corrections for destinations")
 struct CorrectionEventTests {
-    private func record(_ message: String, fingerprint: String? = nil, reportable: Bool? = nil) -> IssueRecord {
-        var record = IssueRecord(message: message, app: Application(name: "shop"))
-        record.fingerprint = fingerprint
-        record.reportable = reportable
-        return record
-    }
-
-    private func author(_ store: TemporaryStore, _ reason: String? = nil) -> StoreWriter.CorrectionAuthor {
-        StoreWriter.CorrectionAuthor(uid: 1000, at: store.wall, reason: reason)
-    }
-
-    private func group(_ title: String, _ store: TemporaryStore) throws -> GroupID {
-        let id = try store.shell().number("SELECT id FROM groups WHERE title = '\(title)'")
-        return GroupID(rawValue: try #require(id == 0 ? nil : id))
-    }
-
     private func id(_ group: GroupID, _ store: TemporaryStore) throws -> String {
         GroupKey.text(key: try store.shell().number("SELECT key FROM groups WHERE id = \(group.rawValue)"))
     }
@@ -57,8 +41,8 @@ struct CorrectionEventTests {
         try TemporaryStore.with { store in
             let writer = try store.writer()
             let messages = ["User ann is gone", "User bob is gone", "Disk full"]
-            for message in messages { try store.store([record(message)], to: writer) }
-            try body(store, writer, try messages.map { try group($0, store) })
+            for message in messages { try store.store([.shop(message)], to: writer) }
+            try body(store, writer, try messages.map { try store.group($0) })
             #expect(try LedgerAudit.faults(store.shell()) == [])
             #expect(try store.shell().table("SELECT * FROM ledger_check", columns: 2) == [])
         }
@@ -69,20 +53,20 @@ struct CorrectionEventTests {
         try withThree { store, writer, ids in
             let destination = try configure(["d"], store, writer)[0]
             for message in ["Read of /a failed", "Write of /b failed"] {
-                try store.store([record(message, fingerprint: "io")], to: writer)
+                try store.store([.shop(message, fingerprint: "io")], to: writer)
             }
             let names = try ids.map { try id($0, store) }
-            _ = try writer.merge([ids[1]], into: ids[0], by: author(store, "same person"))
-            _ = try writer.undo(correction: 1, by: author(store))
-            let io = try group("Read of <path> failed", store)
-            guard case .done(let split) = try writer.split(io, by: try #require(TitlePattern("W*")), author(store))
+            _ = try writer.merge([ids[1]], into: ids[0], by: store.author("same person"))
+            _ = try writer.undo(correction: 1, by: store.author())
+            let io = try store.group("Read of <path> failed")
+            guard case .done(let split) = try writer.split(io, by: try #require(TitlePattern("W*")), store.author())
             else {
                 Issue.record("not split")
                 return
             }
             let pattern = try #require(TitlePattern("User * is gone"))
-            #expect(try writer.addRule(pattern, merging: [ids[0], ids[1]], into: ids[2], by: author(store)) != nil)
-            _ = try writer.undo(correction: 3, by: author(store))
+            #expect(try writer.addRule(pattern, merging: [ids[0], ids[1]], into: ids[2], by: store.author()) != nil)
+            _ = try writer.undo(correction: 3, by: store.author())
 
             let found = try events(destination, store)
             #expect(found.map(\.correction.kind) == [.merge, .merge, .split, .rule, .rule, .rule, .rule])
@@ -107,13 +91,13 @@ struct CorrectionEventTests {
     func noChange() throws {
         try withThree { store, writer, ids in
             let destination = try configure(["d"], store, writer)[0]
-            _ = try writer.merge([ids[0]], into: ids[0], by: author(store))
-            _ = try writer.merge([ids[1]], into: ids[0], by: author(store))
-            _ = try writer.merge([ids[1]], into: ids[0], by: author(store))
-            let undoing = StoreWriter.Undoing(correction: 1, by: author(store))
+            _ = try writer.merge([ids[0]], into: ids[0], by: store.author())
+            _ = try writer.merge([ids[1]], into: ids[0], by: store.author())
+            _ = try writer.merge([ids[1]], into: ids[0], by: store.author())
+            let undoing = StoreWriter.Undoing(correction: 1, by: store.author())
             #expect(try writer.proceed(with: undoing)?.isDone == false)
             #expect(try events(destination, store).count == 1)
-            _ = try writer.undo(correction: 1, by: author(store))
+            _ = try writer.undo(correction: 1, by: store.author())
             #expect(try events(destination, store).count == 2)
         }
     }
@@ -121,12 +105,12 @@ struct CorrectionEventTests {
     @Test("Each destination gets one line for each event, and a new destination gets none for earlier events")
     func destinations() throws {
         try withThree { store, writer, ids in
-            _ = try writer.merge([ids[1]], into: ids[0], by: author(store))
+            _ = try writer.merge([ids[1]], into: ids[0], by: store.author())
             #expect(try store.shell().number("SELECT count(*) FROM correction_events") == 0)
             let first = try configure(["one"], store, writer)[0]
-            _ = try writer.merge([ids[2]], into: ids[0], by: author(store))
+            _ = try writer.merge([ids[2]], into: ids[0], by: store.author())
             let both = try configure(["one", "two"], store, writer)
-            _ = try writer.undo(correction: 2, by: author(store))
+            _ = try writer.undo(correction: 2, by: store.author())
             #expect(try events(first, store).count == 2)
             #expect(try events(both[1], store).map(\.isUndone) == [true])
             #expect(try store.reader().backlog(of: first, after: .max).corrections == 2)
@@ -146,18 +130,18 @@ struct CorrectionEventTests {
         "The number of a correction that was undone is never used again, even without destinations or after a restart")
     func numbersStay() throws {
         try withThree { store, writer, ids in
-            #expect(try writer.merge([ids[1], ids[2]], into: ids[0], by: author(store)) == [1, 2])
-            for number: Int64 in [2, 1] { _ = try writer.undo(correction: number, by: author(store)) }
+            #expect(try writer.merge([ids[1], ids[2]], into: ids[0], by: store.author()) == [1, 2])
+            for number: Int64 in [2, 1] { _ = try writer.undo(correction: number, by: store.author()) }
             #expect(try store.shell().number("SELECT count(*) FROM corrections") == 0)
             #expect(try store.shell().number("SELECT count(*) FROM correction_events") == 0)
-            #expect(try writer.merge([ids[1]], into: ids[0], by: author(store)) == [3])
-            _ = try writer.undo(correction: 3, by: author(store))
+            #expect(try writer.merge([ids[1]], into: ids[0], by: store.author()) == [3])
+            _ = try writer.undo(correction: 3, by: store.author())
             _ = consume writer
             let again = try store.writer()
-            #expect(try again.merge([ids[2]], into: ids[0], by: author(store)) == [4])
+            #expect(try again.merge([ids[2]], into: ids[0], by: store.author()) == [4])
             // As in a store of a version that did not keep the highest number.
             try store.shell().execute(composedSQL: "DELETE FROM sqlite_sequence WHERE name = 'corrections'")
-            #expect(try again.merge([ids[1]], into: ids[0], by: author(store)) == [5])
+            #expect(try again.merge([ids[1]], into: ids[0], by: store.author()) == [5])
         }
     }
 
@@ -166,8 +150,8 @@ struct CorrectionEventTests {
         try withThree { store, writer, ids in
             _ = try configure(["d"], store, writer)
             _ = try configure([], store, writer)
-            _ = try writer.merge([ids[1]], into: ids[0], by: author(store))
-            _ = try writer.undo(correction: 1, by: author(store))
+            _ = try writer.merge([ids[1]], into: ids[0], by: store.author())
+            _ = try writer.undo(correction: 1, by: store.author())
             #expect(try store.shell().number("SELECT count(*) FROM correction_events") == 0)
         }
     }
@@ -181,7 +165,7 @@ struct CorrectionEventTests {
             }
             #expect(try figures().corrections == 0)
             #expect(try figures().oldestPending == nil)
-            _ = try writer.merge([ids[1]], into: ids[0], by: author(store))
+            _ = try writer.merge([ids[1]], into: ids[0], by: store.author())
             let madeAt = store.wall
             #expect(try figures().corrections == 1)
             // Of an account that no longer exists.
@@ -200,12 +184,7 @@ struct CorrectionEventTests {
             batch.summaries = try store.reader().unsentSummaries(of: destination, limit: 5)
             let stored = try writer.store(batch)
             #expect(try figures().corrections == 1)
-            try writer.settle(
-                BatchSettlement(
-                    batch: stored,
-                    outcome: BatchOutcome(delivered: [0..<1], dead: []),
-                    attempts: 1, answer: "200", deadLines: [:], at: store.wall, state: DestinationRow.State()),
-                destination: destination)
+            try writer.settle(BatchSettlement(of: stored, at: store.wall), destination: destination)
             #expect(try figures().corrections == 0)
             #expect(try figures().oldestPending == nil)
         }
@@ -215,18 +194,13 @@ struct CorrectionEventTests {
     func givenUp() throws {
         try withThree { store, writer, ids in
             let destination = try configure(["d"], store, writer)[0]
-            _ = try writer.merge([ids[1]], into: ids[0], by: author(store))
+            _ = try writer.merge([ids[1]], into: ids[0], by: store.author())
             try tell(destination, store, writer)
             var batch = NewBatch(destination: destination, at: store.wall)
             batch.summaries = try store.reader().unsentSummaries(of: destination, limit: 5)
             let stored = try writer.store(batch)
             try writer.settle(
-                BatchSettlement(
-                    batch: stored,
-                    outcome: BatchOutcome(
-                        delivered: [], dead: [.init(line: 0, reason: .refused)]),
-                    attempts: 1, answer: "400", deadLines: [0: Array("line 1".utf8)], at: store.wall,
-                    state: DestinationRow.State()), destination: destination)
+                BatchSettlement(of: stored, dead: [0], line: "line 1", at: store.wall), destination: destination)
             let shell = try store.shell()
             #expect(try shell.numbers("SELECT state FROM summaries") == [2])
             #expect(try shell.table("SELECT line FROM dead_letters", columns: 1) == [["line 1"]])
@@ -247,8 +221,8 @@ struct CorrectionEventTests {
             try withThree { store, writer, ids in
                 let both = try configure(["one", "two"], store, writer)
                 // After the undoing there are two groups again, so only one of them is erased.
-                _ = try writer.merge([ids[1]], into: ids[0], by: author(store, "Zaphod"))
-                _ = try writer.undo(correction: 1, by: author(store))
+                _ = try writer.merge([ids[1]], into: ids[0], by: store.author("Zaphod"))
+                _ = try writer.undo(correction: 1, by: store.author())
                 try tell(both[0], store, writer)
                 #expect(try lines(both[0], store).count == 2)
                 let made = try store.reader().correctionEvents(for: both[1], limit: 100)
@@ -273,13 +247,15 @@ struct CorrectionEventTests {
         try TemporaryStore.with { store in
             let writer = try store.writer()
             for (message, isReportable) in [("One fell", false), ("Two fell", false), ("Three fell", true)] {
-                try store.store([record(message, reportable: isReportable)], to: writer)
+                var record = IssueRecord.shop(message)
+                record.reportable = isReportable
+                try store.store([record], to: writer)
             }
             let destination = try configure(["d"], store, writer)[0]
-            let ids = try ["One fell", "Two fell", "Three fell"].map { try group($0, store) }
-            _ = try writer.merge([ids[1]], into: ids[0], by: author(store))
-            _ = try writer.merge([ids[0]], into: ids[2], by: author(store))
-            _ = try writer.undo(correction: 2, by: author(store))
+            let ids = try ["One fell", "Two fell", "Three fell"].map { try store.group($0) }
+            _ = try writer.merge([ids[1]], into: ids[0], by: store.author())
+            _ = try writer.merge([ids[0]], into: ids[2], by: store.author())
+            _ = try writer.undo(correction: 2, by: store.author())
             #expect(try events(destination, store).map(\.isReportable) == [false, true, true])
             try tell(destination, store, writer)
             #expect(try lines(destination, store) == ["line 2", "line 3"])
@@ -292,8 +268,8 @@ struct CorrectionEventTests {
         try withThree { store, writer, ids in
             let destination = try configure(["d"], store, writer)[0]
             for number: Int64 in 1...3 {
-                _ = try writer.merge([ids[1]], into: ids[0], by: author(store))
-                _ = try writer.undo(correction: number, by: author(store))
+                _ = try writer.merge([ids[1]], into: ids[0], by: store.author())
+                _ = try writer.undo(correction: number, by: store.author())
             }
             let shell = try store.shell()
             store.pass(.seconds(2 * 86_400))
@@ -310,32 +286,32 @@ struct CorrectionEventTests {
     func limit() throws {
         try withThree { store, writer, ids in
             let destination = try configure(["d"], store, writer)[0]
-            _ = try writer.merge([ids[1]], into: ids[0], by: author(store))
+            _ = try writer.merge([ids[1]], into: ids[0], by: store.author())
             try writer.connection.execute(
                 composedSQL: """
                     INSERT INTO correction_events (account, correction, kind, undone, source, target, author, at, reason)
                     SELECT account, 1, 1, 1, source, target, author, at, '' FROM correction_events,
                         (WITH RECURSIVE n (i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < 4096) SELECT i FROM n)
                     """)
-            #expect(try writer.merge([ids[2]], into: ids[0], by: author(store)) == nil)
+            #expect(try writer.merge([ids[2]], into: ids[0], by: store.author()) == nil)
             let pattern = try #require(TitlePattern("Disk*"))
-            #expect(try writer.addRule(pattern, merging: [], into: ids[0], by: author(store)) == nil)
+            #expect(try writer.addRule(pattern, merging: [], into: ids[0], by: store.author()) == nil)
             // Another user is not affected.
-            try store.store([record("One"), record("Two")], from: .of(uid: 1001), to: writer)
-            let others = try [group("One", store), group("Two", store)]
-            #expect(try writer.merge([others[1]], into: others[0], by: author(store))?.count == 1)
-            #expect(try writer.undo(correction: 1, by: author(store)) != nil)
+            try store.store([.shop("One"), .shop("Two")], from: .of(uid: 1001), to: writer)
+            let others = try [store.group("One"), store.group("Two")]
+            #expect(try writer.merge([others[1]], into: others[0], by: store.author())?.count == 1)
+            #expect(try writer.undo(correction: 1, by: store.author()) != nil)
             // A low MaxAge= does not delete events that count towards the limit.
             try writer.store([], through: 5000, destination: destination, at: store.wall)
             store.pass(.seconds(3600))
             for _ in 0..<5 { _ = try writer.collectSummaries(above: 0, before: store.wall, now: store.wall) }
-            #expect(try writer.merge([ids[2]], into: ids[0], by: author(store)) == nil)
+            #expect(try writer.merge([ids[2]], into: ids[0], by: store.author()) == nil)
             // After a day, only events that wait for the destination count.
             try writer.connection.execute("UPDATE destinations SET corrections_id = 0")
             store.pass(.seconds(86_401))
-            #expect(try writer.merge([ids[2]], into: ids[0], by: author(store)) == nil)
+            #expect(try writer.merge([ids[2]], into: ids[0], by: store.author()) == nil)
             try writer.store([], through: 5000, destination: destination, at: store.wall)
-            #expect(try writer.merge([ids[2]], into: ids[0], by: author(store))?.count == 1)
+            #expect(try writer.merge([ids[2]], into: ids[0], by: store.author())?.count == 1)
         }
     }
 
@@ -344,11 +320,11 @@ struct CorrectionEventTests {
         try TemporaryStore.with { store in
             let writer = try store.writer()
             for message in ["One fell", "Two fell", "Three fell", "Four fell"] {
-                try store.store([record(message)], to: writer)
+                try store.store([.shop(message)], to: writer)
             }
             let destination = try configure(["d"], store, writer)[0]
-            _ = try writer.merge([group("Two fell", store)], into: group("One fell", store), by: author(store))
-            _ = try writer.undo(correction: 1, by: author(store))
+            _ = try writer.merge([store.group("Two fell")], into: store.group("One fell"), by: store.author())
+            _ = try writer.undo(correction: 1, by: store.author())
             let shell = try store.shell()
             let series = try shell.numbers("SELECT id FROM series ORDER BY id").prefix(3).map { SeriesID(rawValue: $0) }
             try writer.connection.execute("DELETE FROM blocks; DELETE FROM moves")
@@ -364,20 +340,11 @@ struct CorrectionEventTests {
     func migration() throws {
         try withThree { store, writer, ids in
             let destination = try configure(["d"], store, writer)[0]
-            _ = try writer.merge([ids[1]], into: ids[0], by: author(store))
-            let shell = try store.shell()
-            try shell.execute(
-                """
-                DROP TABLE recovered;
-                DROP TABLE damaged_blocks;
-                DROP TABLE correction_events;
-                ALTER TABLE destinations DROP COLUMN corrections_id;
-                ALTER TABLE summaries DROP COLUMN other;
-                """)
-            try shell.setPragma("user_version", to: 17)
+            _ = try writer.merge([ids[1]], into: ids[0], by: store.author())
+            try store.downgrade(to: 17)
             let next = try store.writer()
             #expect(try events(destination, store).isEmpty)
-            _ = try next.undo(correction: 1, by: author(store))
+            _ = try next.undo(correction: 1, by: store.author())
             #expect(try events(destination, store).map(\.isUndone) == [true])
         }
     }

@@ -8,26 +8,6 @@ import Testing
 /// Limits for the rows and the work that one user can cause with corrections.
 @Suite("Limits of corrections")
 struct CorrectionLimitTests {
-    private func record(_ message: String, version: String = "1.0", fingerprint: String? = nil) -> IssueRecord {
-        var record = IssueRecord(message: message, app: Application(name: "shop", version: version))
-        record.fingerprint = fingerprint
-        return record
-    }
-
-    private func group(_ title: String, _ store: TemporaryStore) throws -> GroupID {
-        let found = try store.reader().groups(
-            .init(
-                filter: IssueFilter(), order: .oldest, limit: 1000, after: nil, sparkline: nil, now: store.wall),
-            viewer: .everything
-        ).groups
-        return try store.reader().group(
-            withOwnID: try #require(found.first { $0.title == title }).id, viewer: .everything)
-    }
-
-    private func author(_ store: TemporaryStore) -> StoreWriter.CorrectionAuthor {
-        StoreWriter.CorrectionAuthor(uid: 1000, at: store.wall, reason: nil)
-    }
-
     private func number(_ sql: String, _ store: TemporaryStore) throws -> Int64 {
         try store.shell().number(sql)
     }
@@ -55,13 +35,13 @@ struct CorrectionLimitTests {
     func steps() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()
-            for message in ["Boss one", "User ann is gone"] { try store.store([record(message)], to: writer) }
-            let (boss, user) = (try group("Boss one", store), try group("User ann is gone", store))
+            for message in ["Boss one", "User ann is gone"] { try store.store([.shop(message)], to: writer) }
+            let (boss, user) = (try store.group("Boss one"), try store.group("User ann is gone"))
             let pattern = try #require(TitlePattern("User * is gone"))
-            #expect(try writer.addRule(pattern, merging: [user], into: boss, by: author(store)) != nil)
+            #expect(try writer.addRule(pattern, merging: [user], into: boss, by: store.author()) != nil)
             try copyRedirect(1000, in: writer.connection)
             let id = try #require(try store.reader().corrections(viewer: .everything).first).id
-            var undoing = StoreWriter.Undoing(correction: id, by: author(store))
+            var undoing = StoreWriter.Undoing(correction: id, by: store.author())
             var steps = 0
             while !undoing.isDone {
                 let before = try number(#"SELECT count(*) FROM series WHERE home IS NULL"#, store)
@@ -70,7 +50,7 @@ struct CorrectionLimitTests {
                 #expect(after - before <= StoreWriter.seriesPerCorrection)
                 steps += 1
                 // An undoing that was interrupted is begun again.
-                if steps == 5 { undoing = StoreWriter.Undoing(correction: id, by: author(store)) }
+                if steps == 5 { undoing = StoreWriter.Undoing(correction: id, by: store.author()) }
             }
             #expect(steps > 10)
             #expect(undoing.groups.count <= 1000)
@@ -86,19 +66,19 @@ struct CorrectionLimitTests {
         try TemporaryStore.with { store in
             let writer = try store.writer()
             for message in ["Boss one", "User ann is gone", "Disk full"] {
-                try store.store([record(message)], to: writer)
+                try store.store([.shop(message)], to: writer)
             }
-            let (boss, disk) = (try group("Boss one", store), try group("Disk full", store))
+            let (boss, disk) = (try store.group("Boss one"), try store.group("Disk full"))
             let pattern = try #require(TitlePattern("User * is gone"))
             #expect(
                 try writer.addRule(
-                    pattern, merging: [try group("User ann is gone", store)], into: boss, by: author(store))
+                    pattern, merging: [try store.group("User ann is gone")], into: boss, by: store.author())
                     != nil)
             try copyRedirect(1500, in: writer.connection)
             func count(_ group: GroupID) throws -> Int64 {
                 try number(#"SELECT count(*) FROM series WHERE "group" = \#(group.rawValue)"#, store)
             }
-            guard case .done(let split) = try writer.split(boss, by: pattern, author(store)) else {
+            guard case .done(let split) = try writer.split(boss, by: pattern, store.author()) else {
                 Issue.record("not split")
                 return
             }
@@ -107,7 +87,7 @@ struct CorrectionLimitTests {
                 try store.reader().corrections(viewer: .everything).first { $0.kind == .split })
             _ = try writer.undo(correction: correction.id)
             #expect(try (count(boss), count(split)) == (1502, 0))
-            #expect(try writer.merge([boss], into: disk, by: author(store))?.count == 1)
+            #expect(try writer.merge([boss], into: disk, by: store.author())?.count == 1)
             // The first series move at once, the others in the background.
             #expect(try count(disk) == Int64(StoreWriter.seriesPerCorrection) + 1)
             while try !writer.regroup().isDone {}
@@ -121,16 +101,16 @@ struct CorrectionLimitTests {
     func moves() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()
-            for message in ["One", "Two"] { try store.store([record(message)], to: writer) }
-            let (one, two) = (try group("One", store), try group("Two", store))
+            for message in ["One", "Two"] { try store.store([.shop(message)], to: writer) }
+            let (one, two) = (try store.group("One"), try store.group("Two"))
             for round in 0..<100 {
-                #expect(try writer.merge([two], into: one, by: author(store))?.count == 1)
+                #expect(try writer.merge([two], into: one, by: store.author())?.count == 1)
                 _ = try writer.set(TriageState(.muted), ofGroup: one)
                 // The rows of another issue's records also separate one change from the next.
-                try store.store([record("Three", version: "\(round)")], to: writer)
+                try store.store([.shop("Three", version: "\(round)")], to: writer)
                 _ = try writer.set(TriageState(), ofGroup: one)
                 #expect(try writer.undoMerges(of: one).count == 2)
-                try store.store([record("Two")], to: writer)
+                try store.store([.shop("Two")], to: writer)
             }
             #expect(try number("SELECT max(n) FROM (SELECT count(*) AS n FROM moves GROUP BY series)", store) == 16)
             #expect(try number(#"SELECT max(n) FROM (SELECT count(*) AS n FROM mutes GROUP BY "group")"#, store) <= 65)
@@ -143,16 +123,16 @@ struct CorrectionLimitTests {
         try TemporaryStore.with { store in
             let writer = try store.writer()
             for number in 0...StoreWriter.maxDepth + 1 {
-                try store.store([record("x", fingerprint: "f\(number)")], to: writer)
+                try store.store([.shop("x", fingerprint: "f\(number)")], to: writer)
             }
             let groups = try writer.connection.all("SELECT id FROM groups ORDER BY id") { $0.id(0, as: GroupID.self) }
             for number in 0..<StoreWriter.maxDepth {
-                #expect(try writer.merge([groups[number]], into: groups[number + 1], by: author(store))?.count == 1)
+                #expect(try writer.merge([groups[number]], into: groups[number + 1], by: store.author())?.count == 1)
             }
             let (last, next) = (groups[StoreWriter.maxDepth], groups[StoreWriter.maxDepth + 1])
-            #expect(try writer.merge([last], into: next, by: author(store)) == nil)
+            #expect(try writer.merge([last], into: next, by: store.author()) == nil)
             // The other direction adds no step.
-            #expect(try writer.merge([next], into: last, by: author(store))?.count == 1)
+            #expect(try writer.merge([next], into: last, by: store.author())?.count == 1)
             try writer.connection.execute(
                 """
                 INSERT INTO accounts (uid, app, first_at) SELECT uid, 'other', 0 FROM accounts LIMIT 1;
@@ -161,7 +141,7 @@ struct CorrectionLimitTests {
                 SELECT (SELECT max(id) FROM accounts), 1, 0, 0, 0, 0, '' FROM numbers;
                 """)
             #expect(try writer.undoMerges(of: next).count == 2)
-            #expect(try writer.merge([next], into: last, by: author(store)) == nil)
+            #expect(try writer.merge([next], into: last, by: store.author()) == nil)
         }
     }
 
@@ -169,12 +149,12 @@ struct CorrectionLimitTests {
     func retention() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()
-            for message in ["Boss one", "User ann is gone"] { try store.store([record(message)], to: writer) }
+            for message in ["Boss one", "User ann is gone"] { try store.store([.shop(message)], to: writer) }
             let pattern = try #require(TitlePattern("User * is gone"))
-            let boss = try group("Boss one", store)
-            #expect(try writer.addRule(pattern, merging: [], into: boss, by: author(store)) != nil)
+            let boss = try store.group("Boss one")
+            #expect(try writer.addRule(pattern, merging: [], into: boss, by: store.author()) != nil)
             for message in ["User bob is gone", "User carl is gone", "Last"] {
-                try store.store([record(message)], to: writer)
+                try store.store([.shop(message)], to: writer)
             }
             #expect(try number("SELECT count(*) FROM groups WHERE merged_by IS NOT NULL", store) == 2)
             let away = try writer.connection.all("SELECT id FROM series WHERE home IS NOT NULL") {
@@ -183,7 +163,7 @@ struct CorrectionLimitTests {
             try writer.connection.execute("DELETE FROM blocks")
             try writer.collect(series: away, seenThrough: 1_000_000)
             #expect(try number("SELECT count(*) FROM groups WHERE merged_by IS NOT NULL", store) == 0)
-            try store.store([record("User bob is gone")], to: writer)
+            try store.store([.shop("User bob is gone")], to: writer)
             #expect(try number("SELECT count(*) FROM groups WHERE merged_into = \(boss.rawValue)", store) == 1)
         }
     }
@@ -192,24 +172,13 @@ struct CorrectionLimitTests {
     func migration() throws {
         try TemporaryStore.with { store in
             let names = ["groups_by_correction", "moves_by_group", "deployments_by_user"]
-            try store.store([record("One")], to: try store.writer())
-            let shell = try store.shell()
-            for name in names { try shell.execute(composedSQL: "DROP INDEX \(name)") }
-            // Columns and tables of later versions.
-            for column in ["changed_by", "changed_at", "change_note"] {
-                try shell.execute(composedSQL: "ALTER TABLE groups DROP COLUMN \(column)")
+            try store.store([.shop("One")], to: try store.writer())
+            try store.downgrade(to: 15)
+            for name in names {
+                #expect(try number("SELECT count(*) FROM sqlite_schema WHERE name = '\(name)'", store) == 0)
             }
-            try shell.execute(
-                """
-                DROP TABLE recovered;
-                DROP TABLE damaged_blocks;
-                DROP TABLE correction_events;
-                ALTER TABLE destinations DROP COLUMN corrections_id;
-                ALTER TABLE summaries DROP COLUMN other;
-                """)
-            try shell.setPragma("user_version", to: 15)
             let writer = try store.writer()
-            try store.store([record("One")], to: writer)
+            try store.store([.shop("One")], to: writer)
             for name in names {
                 #expect(try number("SELECT count(*) FROM sqlite_schema WHERE name = '\(name)'", store) == 1)
             }

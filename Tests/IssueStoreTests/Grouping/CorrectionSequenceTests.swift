@@ -29,29 +29,16 @@ struct CorrectionSequenceTests {
             version += 1
             for word in CorrectionSequenceTests.words {
                 for fingerprint in ["io", nil] {
-                    var record = IssueRecord(
-                        message: "The \(word) failed", app: Application(name: "shop", version: "\(version).0"))
-                    record.fingerprint = fingerprint
+                    let record = IssueRecord.shop(
+                        "The \(word) failed", version: "\(version).0", fingerprint: fingerprint)
                     try store.store([record], to: writer)
                 }
             }
             try note()
         }
 
-        func groups() throws -> [IssueGroup] {
-            try store.reader().groups(
-                .init(
-                    filter: IssueFilter(), order: .oldest, limit: 1000, after: nil, sparkline: nil, now: store.wall),
-                viewer: .everything
-            ).groups
-        }
-
         mutating func note() throws {
-            for group in try groups() { ids.insert(group.id) }
-        }
-
-        var author: StoreWriter.CorrectionAuthor {
-            StoreWriter.CorrectionAuthor(uid: 1000, at: store.wall, reason: nil)
+            for group in try store.groups() { ids.insert(group.id) }
         }
     }
 
@@ -63,7 +50,7 @@ struct CorrectionSequenceTests {
         try TemporaryStore.with { store in
             var fixture = try Fixture(store)
             let writer = fixture.writer
-            let before = try fixture.groups().map(\.id)
+            let before = try store.groups().map(\.id)
             var steps: [String] = []
             func check() throws {
                 let reader = try store.reader()
@@ -79,7 +66,7 @@ struct CorrectionSequenceTests {
                 try check()
             }
             for _ in 0..<10 {
-                let groups = try fixture.groups()
+                let groups = try store.groups()
                 let target = try store.reader().group(
                     withOwnID: groups.randomElement(using: &random)!.id, viewer: .everything)
                 let pattern = try #require(TitlePattern("*\(Self.words.randomElement(using: &random)!)*"))
@@ -88,10 +75,10 @@ struct CorrectionSequenceTests {
                     let other = try groups.filter { _ in Bool.random(using: &random) }
                         .map { try store.reader().group(withOwnID: $0.id, viewer: .everything) }
                     steps.append("merge \(other) into \(target)")
-                    _ = try writer.merge(other, into: target, by: fixture.author)
+                    _ = try writer.merge(other, into: target, by: store.author())
                 case 2:
                     steps.append("split \(pattern.text) from \(target)")
-                    if case .done(let group) = try writer.split(target, by: pattern, fixture.author) {
+                    if case .done(let group) = try writer.split(target, by: pattern, store.author()) {
                         steps[steps.count - 1] += " as \(group)"
                     } else {
                         steps.removeLast()
@@ -101,7 +88,7 @@ struct CorrectionSequenceTests {
                     let subject = try store.reader().subject(id, viewer: .everything)
                     let matching = try store.reader().groups(of: subject, matching: pattern, limit: 100)
                     steps.append("rule \(pattern.text) merges \(matching) into \(target)")
-                    _ = try writer.addRule(pattern, merging: matching, into: target, by: fixture.author)
+                    _ = try writer.addRule(pattern, merging: matching, into: target, by: store.author())
                 case 4:
                     if let one = try store.reader().corrections(viewer: .everything).randomElement(using: &random) {
                         try undo(one)
@@ -116,7 +103,7 @@ struct CorrectionSequenceTests {
             while let one = try store.reader().corrections(viewer: .everything).randomElement(using: &random) {
                 try undo(one)
             }
-            #expect(try fixture.groups().map(\.id) == before, "\(steps)")
+            #expect(try store.groups().map(\.id) == before, "\(steps)")
             #expect(
                 try store.shell().number(#"SELECT count(*) FROM series WHERE home <> "group""#) == 0, "\(steps)")
             try expectSound(store)

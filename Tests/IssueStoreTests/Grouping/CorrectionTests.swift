@@ -8,31 +8,8 @@ import Testing
 
 @Suite("Corrections of the grouping")
 struct CorrectionTests {
-    private func record(_ message: String, version: String = "1.0", fingerprint: String? = nil) -> IssueRecord {
-        var record = IssueRecord(message: message, app: Application(name: "shop", version: version))
-        record.fingerprint = fingerprint
-        return record
-    }
-
-    private func groups(_ store: TemporaryStore) throws -> [IssueGroup] {
-        try store.reader().groups(
-            .init(
-                filter: IssueFilter(), order: .oldest, limit: 1000, after: nil, sparkline: nil, now: store.wall),
-            viewer: .everything
-        ).groups
-    }
-
     private func counts(_ store: TemporaryStore) throws -> [String: Int] {
-        Dictionary(try groups(store).map { ($0.title, $0.records) }) { $0 + $1 }
-    }
-
-    private func group(_ title: String, _ store: TemporaryStore) throws -> GroupID {
-        let id = try #require(try groups(store).first { $0.title == title }).id
-        return try store.reader().group(withOwnID: id, viewer: .everything)
-    }
-
-    private func author(_ store: TemporaryStore, _ reason: String? = nil) -> StoreWriter.CorrectionAuthor {
-        StoreWriter.CorrectionAuthor(uid: 1000, at: store.wall, reason: reason)
+        Dictionary(try store.groups().map { ($0.title, $0.records) }) { $0 + $1 }
     }
 
     private func corrections(_ store: TemporaryStore) throws -> [GroupCorrection] {
@@ -43,7 +20,7 @@ struct CorrectionTests {
         try TemporaryStore.with { store in
             let writer = try store.writer()
             for message in ["User ann is gone", "User bob is gone", "Disk full"] {
-                try store.store([record(message)], to: writer)
+                try store.store([.shop(message)], to: writer)
             }
             try body(store, writer)
             try expectSound(store)
@@ -53,12 +30,12 @@ struct CorrectionTests {
     @Test("A merge moves existing and future records, and undoing it moves them back, also after a restart")
     func merge() throws {
         try withThree { store, writer in
-            let before = try groups(store)
-            let (ann, bob) = (try group("User ann is gone", store), try group("User bob is gone", store))
-            #expect(try writer.merge([bob], into: ann, by: author(store, "same person")) == [1])
+            let before = try store.groups()
+            let (ann, bob) = (try store.group("User ann is gone"), try store.group("User bob is gone"))
+            #expect(try writer.merge([bob], into: ann, by: store.author("same person")) == [1])
             // Merging again changes nothing.
-            #expect(try writer.merge([bob], into: ann, by: author(store))?.count == 0)
-            try store.store([record("User bob is gone"), record("User bob is gone", version: "2.0")], to: writer)
+            #expect(try writer.merge([bob], into: ann, by: store.author())?.count == 0)
+            try store.store([.shop("User bob is gone"), .shop("User bob is gone", version: "2.0")], to: writer)
             #expect(try counts(store) == ["User ann is gone": 4, "Disk full": 1])
             let correction = try #require(try corrections(store).first)
             #expect(correction.kind == .merge)
@@ -70,10 +47,10 @@ struct CorrectionTests {
             let next = try store.writer()
             #expect(try store.reader().show(before[1].id, viewer: .everything).group.id == before[0].id)
             #expect(Set(try #require(try next.undo(correction: correction.id))) == [ann, bob])
-            try store.store([record("User bob is gone", version: "3.0")], to: next)
+            try store.store([.shop("User bob is gone", version: "3.0")], to: next)
             #expect(try counts(store) == ["User ann is gone": 1, "User bob is gone": 4, "Disk full": 1])
-            #expect(try groups(store).map(\.id) == before.map(\.id))
-            #expect(try groups(store)[0] == before[0])
+            #expect(try store.groups().map(\.id) == before.map(\.id))
+            #expect(try store.groups()[0] == before[0])
             #expect(try corrections(store) == [])
             #expect(try next.undo(correction: correction.id) == nil)
         }
@@ -82,12 +59,12 @@ struct CorrectionTests {
     @Test("Merges of merged groups are undone one by one, in any order", arguments: [1, 2] as [Int64])
     func chains(first: Int64) throws {
         try withThree { store, writer in
-            let ids = try ["User ann is gone", "User bob is gone", "Disk full"].map { try group($0, store) }
-            #expect(try writer.merge([ids[0]], into: ids[1], by: author(store)) == [1])
-            #expect(try writer.merge([ids[1]], into: ids[2], by: author(store)) == [2])
+            let ids = try ["User ann is gone", "User bob is gone", "Disk full"].map { try store.group($0) }
+            #expect(try writer.merge([ids[0]], into: ids[1], by: store.author()) == [1])
+            #expect(try writer.merge([ids[1]], into: ids[2], by: store.author()) == [2])
             #expect(try counts(store) == ["Disk full": 3])
             // A cycle is impossible: they are one group.
-            #expect(try writer.merge([ids[2]], into: ids[0], by: author(store))?.count == 0)
+            #expect(try writer.merge([ids[2]], into: ids[0], by: store.author())?.count == 0)
             _ = try writer.undo(correction: first)
             #expect(
                 try counts(store)
@@ -103,16 +80,16 @@ struct CorrectionTests {
     @Test("The merged group has the state that alerts sooner, and both have it after the merge is undone")
     func states() throws {
         try withThree { store, writer in
-            let (ann, bob) = (try group("User ann is gone", store), try group("User bob is gone", store))
+            let (ann, bob) = (try store.group("User ann is gone"), try store.group("User bob is gone"))
             #expect(try writer.set(TriageState(.muted), ofGroup: ann))
             #expect(try writer.set(TriageState(.resolved), ofGroup: bob))
-            _ = try writer.merge([bob], into: ann, by: author(store))
-            #expect(try groups(store)[0].state == .resolved)
+            _ = try writer.merge([bob], into: ann, by: store.author())
+            #expect(try store.groups()[0].state == .resolved)
             _ = try writer.undoMerges(of: ann)
-            #expect(try groups(store).prefix(2).map(\.state) == [.resolved, .resolved])
+            #expect(try store.groups().prefix(2).map(\.state) == [.resolved, .resolved])
             // The caches have the new state, too.
-            try store.store([record("User bob is gone")], to: writer)
-            #expect(try groups(store).first { $0.title == "User bob is gone" }?.hasRegressed == true)
+            try store.store([.shop("User bob is gone")], to: writer)
+            #expect(try store.groups().first { $0.title == "User bob is gone" }?.hasRegressed == true)
         }
     }
 
@@ -121,44 +98,44 @@ struct CorrectionTests {
         try TemporaryStore.with { store in
             let writer = try store.writer()
             for message in ["Read of /a failed", "Write of /b failed"] {
-                try store.store([record(message, fingerprint: "io")], to: writer)
+                try store.store([.shop(message, fingerprint: "io")], to: writer)
             }
-            let original = try #require(try groups(store).first)
+            let original = try #require(try store.groups().first)
             let source = try store.reader().group(withOwnID: original.id, viewer: .everything)
             let pattern = try #require(TitlePattern("Write *"))
-            #expect(try writer.split(source, by: try #require(TitlePattern("x*")), author(store)) == .noMatch)
-            #expect(try writer.split(source, by: try #require(TitlePattern("*of*")), author(store)) == .allMatch)
-            guard case .done(let other) = try writer.split(source, by: pattern, author(store)) else {
+            #expect(try writer.split(source, by: try #require(TitlePattern("x*")), store.author()) == .noMatch)
+            #expect(try writer.split(source, by: try #require(TitlePattern("*of*")), store.author()) == .allMatch)
+            guard case .done(let other) = try writer.split(source, by: pattern, store.author()) else {
                 Issue.record("not split")
                 return
             }
             #expect(other != source)
             try store.store(
                 [
-                    record("Write of /c failed", version: "2.0", fingerprint: "io"),
-                    record("Read of /c failed", version: "2.0", fingerprint: "io"),
+                    .shop("Write of /c failed", version: "2.0", fingerprint: "io"),
+                    .shop("Read of /c failed", version: "2.0", fingerprint: "io"),
                 ], to: writer)
             #expect(try counts(store) == ["Read of <path> failed": 2, "Write of <path> failed": 2])
             let correction = try #require(try corrections(store).first)
             #expect(correction.kind == .split)
             #expect(correction.hits == 1)
-            let split = try #require(try groups(store).first { $0.title.hasPrefix("Write") })
+            let split = try #require(try store.groups().first { $0.title.hasPrefix("Write") })
             let explanation = try store.reader().explain(split.id, viewer: .everything)
             #expect(explanation.fingerprint == "io")
             #expect(explanation.isChosen)
             #expect(explanation.corrections == [correction])
             _ = try writer.undo(correction: correction.id)
-            try store.store([record("Write of /d failed", version: "3.0", fingerprint: "io")], to: writer)
-            #expect(try groups(store).map(\.id) == [original.id])
-            #expect(try groups(store).map(\.records) == [5])
+            try store.store([.shop("Write of /d failed", version: "3.0", fingerprint: "io")], to: writer)
+            #expect(try store.groups().map(\.id) == [original.id])
+            #expect(try store.groups().map(\.records) == [5])
             // The id of the group that was split off leads to the original one.
             #expect(try store.reader().show(split.id, viewer: .everything).group.id == original.id)
             // And it can be split again.
-            guard case .done(other) = try writer.split(source, by: pattern, author(store)) else {
+            guard case .done(other) = try writer.split(source, by: pattern, store.author()) else {
                 Issue.record("not split again")
                 return
             }
-            #expect(try groups(store).count == 2)
+            #expect(try store.groups().count == 2)
             try expectSound(store)
         }
     }
@@ -166,19 +143,19 @@ struct CorrectionTests {
     @Test("An explanation lists the corrections that apply to a record, in their order, and no others")
     func explanation() throws {
         try withThree { store, writer in
-            let ids = try ["User ann is gone", "User bob is gone", "Disk full"].map { try group($0, store) }
-            _ = try writer.merge([ids[1]], into: ids[0], by: author(store))
+            let ids = try ["User ann is gone", "User bob is gone", "Disk full"].map { try store.group($0) }
+            _ = try writer.merge([ids[1]], into: ids[0], by: store.author())
             guard
                 case .done(let split) = try writer.split(
-                    ids[0], by: try #require(TitlePattern("*bob*")), author(store))
+                    ids[0], by: try #require(TitlePattern("*bob*")), store.author())
             else {
                 Issue.record("not split")
                 return
             }
-            _ = try writer.merge([split], into: ids[2], by: author(store))
-            let kinds = try store.reader().records(
-                .init(filter: IssueFilter(), isAscending: true, limit: 9, after: nil), viewer: .everything
-            ).records.map { try store.reader().explain($0.id, viewer: .everything).corrections.map(\.kind) }
+            _ = try writer.merge([split], into: ids[2], by: store.author())
+            let kinds = try store.reader().allRecords().map {
+                try store.reader().explain($0.id, viewer: .everything).corrections.map(\.kind)
+            }
             #expect(kinds == [[], [.merge, .split, .merge], []])
         }
     }
@@ -187,26 +164,26 @@ struct CorrectionTests {
     func splitByField() throws {
         try TemporaryStore.with { store in
             func record(_ domain: String?, _ version: String = "1.0") -> IssueRecord {
-                var record = self.record("Failed", version: version, fingerprint: "io")
+                var record = IssueRecord.shop("Failed", version: version, fingerprint: "io")
                 record.domain = domain
                 return record
             }
             let writer = try store.writer()
             for domain in ["disk", nil, "net", "disk"] { try store.store([record(domain)], to: writer) }
-            let original = try #require(try groups(store).first)
+            let original = try #require(try store.groups().first)
             let reader = try store.reader()
             let source = try reader.group(withOwnID: original.id, viewer: .everything)
             let values = try reader.values(ofGroup: source, limit: 100)
             #expect(values[.domain]?.map(\.value) == ["disk", "", "net"])
             #expect(values[.title]?.map(\.value) == ["Failed"])
             #expect(try reader.values(ofGroup: source, limit: 2)[.domain]?.count == 2)
-            #expect(try writer.split(source, by: .title, author(store)) == [source])
-            let made = try #require(try writer.split(source, by: .domain, author(store)))
+            #expect(try writer.split(source, by: .title, store.author()) == [source])
+            let made = try #require(try writer.split(source, by: .domain, store.author()))
             #expect(made.count == 3 && made[0] == source)
             // A new version has new series; a value that was not there stays in the original group.
             for domain in ["disk", nil, "net", "other"] { try store.store([record(domain, "2.0")], to: store.writer()) }
             func counts() throws -> [String: Int] {
-                Dictionary(uniqueKeysWithValues: try groups(store).map { ($0.domain ?? "", $0.records) })
+                Dictionary(uniqueKeysWithValues: try store.groups().map { ($0.domain ?? "", $0.records) })
             }
             #expect(try counts() == ["disk": 4, "": 2, "net": 2])
             let listed = try corrections(store)
@@ -215,9 +192,9 @@ struct CorrectionTests {
             #expect(listed.map(\.hits) == [1, 1])
             let next = try store.writer()
             for correction in listed { _ = try next.undo(correction: correction.id) }
-            #expect(try groups(store).map(\.records) == [8])
-            #expect(try groups(store).map(\.id) == [original.id])
-            #expect(try next.split(source, by: .version, author(store))?.count == 2)
+            #expect(try store.groups().map(\.records) == [8])
+            #expect(try store.groups().map(\.id) == [original.id])
+            #expect(try next.split(source, by: .version, store.author())?.count == 2)
             try expectSound(store)
         }
     }
@@ -225,17 +202,17 @@ struct CorrectionTests {
     @Test("If the records of a merged group are split off, undoing the merge gives them back to that group and its id")
     func unmergedAfterSplit() throws {
         try withThree { store, writer in
-            let before = try groups(store)
-            let (ann, bob) = (try group("User ann is gone", store), try group("User bob is gone", store))
-            _ = try writer.merge([bob], into: ann, by: author(store))
-            guard case .done = try writer.split(ann, by: try #require(TitlePattern("*bob*")), author(store)) else {
+            let before = try store.groups()
+            let (ann, bob) = (try store.group("User ann is gone"), try store.group("User bob is gone"))
+            _ = try writer.merge([bob], into: ann, by: store.author())
+            guard case .done = try writer.split(ann, by: try #require(TitlePattern("*bob*")), store.author()) else {
                 Issue.record("not split")
                 return
             }
-            #expect(try groups(store).count == 3)
+            #expect(try store.groups().count == 3)
             #expect(try writer.undoMerges(of: bob).contains(bob))
-            #expect(try groups(store).map(\.id) == before.map(\.id))
-            try store.store([record("User bob is gone", version: "2.0")], to: writer)
+            #expect(try store.groups().map(\.id) == before.map(\.id))
+            try store.store([.shop("User bob is gone", version: "2.0")], to: writer)
             #expect(try store.reader().show(before[1].id, viewer: .everything).group.records == 2)
         }
     }
@@ -243,24 +220,24 @@ struct CorrectionTests {
     @Test("A group that was split off gets its records back when its merge is undone", arguments: [false, true])
     func unmergedSplit(intoSource: Bool) throws {
         try withThree { store, writer in
-            let (ann, bob) = (try group("User ann is gone", store), try group("User bob is gone", store))
-            _ = try writer.merge([bob], into: ann, by: author(store))
-            guard case .done(let split) = try writer.split(ann, by: try #require(TitlePattern("*bob*")), author(store))
+            let (ann, bob) = (try store.group("User ann is gone"), try store.group("User bob is gone"))
+            _ = try writer.merge([bob], into: ann, by: store.author())
+            guard case .done(let split) = try writer.split(ann, by: try #require(TitlePattern("*bob*")), store.author())
             else {
                 Issue.record("not split")
                 return
             }
-            let before = try groups(store)
-            let target = intoSource ? ann : try group("Disk full", store)
-            #expect(try writer.merge([split], into: target, by: author(store))?.count == 1)
-            #expect(try groups(store).count == before.count - 1)
+            let before = try store.groups()
+            let target = intoSource ? ann : try store.group("Disk full")
+            #expect(try writer.merge([split], into: target, by: store.author())?.count == 1)
+            #expect(try store.groups().count == before.count - 1)
             let newest = try #require(try corrections(store).first)
             #expect(newest.kind == .merge)
             #expect(try writer.undo(correction: newest.id)?.contains(split) == true)
-            #expect(try groups(store).map(\.id) == before.map(\.id))
-            #expect(try groups(store).map(\.records) == before.map(\.records))
-            #expect(try groups(store).map(\.title) == before.map(\.title))
-            try store.store([record("User bob is gone", version: "2.0")], to: writer)
+            #expect(try store.groups().map(\.id) == before.map(\.id))
+            #expect(try store.groups().map(\.records) == before.map(\.records))
+            #expect(try store.groups().map(\.title) == before.map(\.title))
+            try store.store([.shop("User bob is gone", version: "2.0")], to: writer)
             let count = try writer.connection.first(#"SELECT count(*) FROM series WHERE "group" = ?1"#, split) {
                 $0.int64(0)
             }
@@ -287,20 +264,20 @@ struct CorrectionTests {
     func rule() throws {
         try withThree { store, writer in
             let reader = try store.reader()
-            let target = try reader.subject(try groups(store)[0].id, viewer: .everything)
+            let target = try reader.subject(try store.groups()[0].id, viewer: .everything)
             let pattern = try #require(TitlePattern("User * is gone"))
             let matching = try reader.groups(of: target, matching: pattern, limit: 10)
-            #expect(matching == [try group("User bob is gone", store)])
-            #expect(try writer.addRule(pattern, merging: matching, into: target.group, by: author(store)) != nil)
+            #expect(matching == [try store.group("User bob is gone")])
+            #expect(try writer.addRule(pattern, merging: matching, into: target.group, by: store.author()) != nil)
             var announced: [RowID] = []
             writer.callbacks.onPriorityRecords = { announced += $0.map(\.row) }
-            try store.store([record("User carl is gone"), record("User dora is gone")], to: writer)
+            try store.store([.shop("User carl is gone"), .shop("User dora is gone")], to: writer)
             #expect(announced.isEmpty)
             #expect(try counts(store) == ["User ann is gone": 4, "Disk full": 1])
             let rule = try #require(try corrections(store).first)
             #expect(rule.kind == .rule)
             #expect(rule.hits == 2)
-            #expect(try reader.explain(try groups(store)[0].id, viewer: .everything).corrections == [rule])
+            #expect(try reader.explain(try store.groups()[0].id, viewer: .everything).corrections == [rule])
             _ = try writer.undo(correction: rule.id)
             #expect(
                 try counts(store) == [
@@ -313,8 +290,8 @@ struct CorrectionTests {
     @Test("Other users neither see nor find corrections")
     func viewers() throws {
         try withThree { store, writer in
-            let (ann, bob) = (try group("User ann is gone", store), try group("User bob is gone", store))
-            _ = try writer.merge([bob], into: ann, by: author(store))
+            let (ann, bob) = (try store.group("User ann is gone"), try store.group("User bob is gone"))
+            _ = try writer.merge([bob], into: ann, by: store.author())
             let reader = try store.reader()
             let id = try #require(try corrections(store).first).id
             #expect(try reader.corrections(viewer: .user(1000)).count == 1)
@@ -322,7 +299,7 @@ struct CorrectionTests {
             #expect(try reader.owner(ofCorrection: id, viewer: .user(1000)) == 1000)
             #expect(try reader.owner(ofCorrection: id, viewer: .user(1001)) == nil)
             #expect(throws: QueryFailure.self) {
-                try reader.explain(try groups(store)[0].id, viewer: .user(1001))
+                try reader.explain(try store.groups()[0].id, viewer: .user(1001))
             }
             #expect(try reader.suggestions(app: nil, limit: 9, viewer: .user(1001)) == [])
         }
@@ -331,7 +308,7 @@ struct CorrectionTests {
     @Test("Suggestions name pairs of open groups of one application, and merge nothing")
     func suggestions() throws {
         try withThree { store, _ in
-            let before = try groups(store)
+            let before = try store.groups()
             let found = try store.reader().suggestions(app: nil, limit: 9, viewer: .everything)
             #expect(
                 found == [
@@ -340,21 +317,21 @@ struct CorrectionTests {
                         words: ["ann", "bob"], app: "shop")
                 ])
             #expect(try store.reader().suggestions(app: "other", limit: 9, viewer: .everything) == [])
-            #expect(try groups(store) == before)
+            #expect(try store.groups() == before)
         }
     }
 
     @Test("Erasing all records of a merged group also erases its corrections")
     func retention() throws {
         try withThree { store, writer in
-            let (ann, bob) = (try group("User ann is gone", store), try group("User bob is gone", store))
-            _ = try writer.merge([bob], into: ann, by: author(store, "secret"))
+            let (ann, bob) = (try store.group("User ann is gone"), try store.group("User bob is gone"))
+            _ = try writer.merge([bob], into: ann, by: store.author("secret"))
             try writer.closeOpenRange()
             let erasure = try writer.erase([1, 2])
             try writer.finishErasing(erasure.series.sorted(), isWhole: true)
             #expect(try counts(store) == ["Disk full": 1])
             #expect(try store.shell().number("SELECT count(*) FROM corrections") == 0)
-            try store.store([record("User bob is gone")], to: writer)
+            try store.store([.shop("User bob is gone")], to: writer)
             #expect(try counts(store) == ["User bob is gone": 1, "Disk full": 1])
         }
     }
@@ -366,34 +343,26 @@ struct CorrectionTests {
             do {
                 let writer = try store.writer()
                 for message in ["User ann is gone", "User bob is gone", "Disk 1 full"] {
-                    try store.store([record(message)], to: writer)
+                    try store.store([.shop(message)], to: writer)
                 }
                 for message in ["Read of /a failed", "Write of /b failed"] {
-                    try store.store([record(message, fingerprint: "io")], to: writer)
+                    try store.store([.shop(message, fingerprint: "io")], to: writer)
                 }
                 try writer.connection.execute("UPDATE groups SET key = 42 WHERE title LIKE 'Disk%'")
-                let (ann, bob) = (try group("User ann is gone", store), try group("User bob is gone", store))
-                ids = try groups(store).map(\.id)
-                _ = try writer.merge([bob], into: ann, by: author(store, "same person"))
+                let (ann, bob) = (try store.group("User ann is gone"), try store.group("User bob is gone"))
+                ids = try store.groups().map(\.id)
+                _ = try writer.merge([bob], into: ann, by: store.author("same person"))
                 _ = try writer.addRule(
-                    try #require(TitlePattern("Disk*")), merging: [], into: ann, by: author(store))
+                    try #require(TitlePattern("Disk*")), merging: [], into: ann, by: store.author())
                 _ = try writer.split(
-                    try group("Read of <path> failed", store), by: try #require(TitlePattern("Write*")), author(store))
+                    try store.group("Read of <path> failed"), by: try #require(TitlePattern("Write*")), store.author())
             }
             let before = try corrections(store)
             #expect(before.count == 3)
-            let old = store.folder + "/issues.db.damaged-test"
-            for ending in ["", "-wal"] where FileManager.default.fileExists(atPath: store.path + ending) {
-                try FileManager.default.moveItem(atPath: store.path + ending, toPath: old + ending)
-            }
-            store.settings.randomBits = { 0x1111_1111_1111_1111 }
+            let old = try store.setAside()
             let writer = try store.writer()
+            #expect(try store.importSalvaged(old, into: writer) == SalvageResult(recovered: 5))
             let file = try SetAsideStore(path: old, randomBits: 42)
-            while let portion = file.step() {
-                if !portion.submissions.isEmpty {
-                    _ = try writer.importSalvaged(portion.submissions, wall: store.wall, monotonic: store.monotonic)
-                }
-            }
             for _ in 0..<2 {
                 let found = try #require(file.ids(above: 0))
                 try writer.importSalvaged(found.items)
@@ -416,15 +385,15 @@ struct CorrectionTests {
     @Test("A failed correction leaves no trace")
     func rollback() throws {
         try withThree { store, writer in
-            let before = try groups(store)
-            let (ann, bob) = (try group("User ann is gone", store), try group("User bob is gone", store))
+            let before = try store.groups()
+            let (ann, bob) = (try store.group("User ann is gone"), try store.group("User bob is gone"))
             try writer.connection.execute(
                 "CREATE TEMP TRIGGER fails BEFORE INSERT ON moves BEGIN SELECT RAISE(ABORT, 'no'); END")
-            #expect(throws: StoreFailure.self) { try writer.merge([bob], into: ann, by: author(store)) }
+            #expect(throws: StoreFailure.self) { try writer.merge([bob], into: ann, by: store.author()) }
             try writer.connection.execute("DROP TRIGGER fails")
-            #expect(try groups(store) == before)
+            #expect(try store.groups() == before)
             #expect(try corrections(store) == [])
-            #expect(try writer.merge([bob], into: ann, by: author(store))?.count == 1)
+            #expect(try writer.merge([bob], into: ann, by: store.author())?.count == 1)
         }
     }
 }

@@ -7,17 +7,6 @@ import Testing
 
 @Suite("Groups of an older fingerprint rule")
 struct RegroupingTests {
-    private func record(_ message: String, version: String = "1.0") -> IssueRecord {
-        IssueRecord(message: message, app: Application(name: "shop", version: version))
-    }
-
-    private func groups(_ store: TemporaryStore, _ filter: IssueFilter = IssueFilter()) throws -> [IssueGroup] {
-        try store.reader().groups(
-            .init(filter: filter, order: .oldest, limit: 1000, after: nil, sparkline: nil, now: store.wall),
-            viewer: .everything
-        ).groups
-    }
-
     private func regroup(_ writer: StoreWriter) throws -> StoreWriter.RegroupingStep {
         var sum = StoreWriter.RegroupingStep()
         while writer.mustRegroup {
@@ -34,11 +23,11 @@ struct RegroupingTests {
         try TemporaryStore.with { store in
             do {
                 let writer = try store.writer()
-                try store.store([record("Order 1 failed")], to: writer)
-                try store.store([record("Order 2 failed", version: "2.0")], to: writer)
+                try store.store([.shop("Order 1 failed")], to: writer)
+                try store.store([.shop("Order 2 failed", version: "2.0")], to: writer)
             }
             try store.shell().ageGroups()
-            let old = try groups(store)
+            let old = try store.groups()
             #expect(old.map(\.fingerprintRule) == [1, 1])
             try body(store, old)
             try expectSound(store)
@@ -99,7 +88,7 @@ struct RegroupingTests {
                 #expect(Fingerprint.of(try #require(description), app: app) == fingerprint)
             }
             // All records are in these groups.
-            let groups = try groups(store)
+            let groups = try store.groups()
             #expect(groups.count == Set(series.map { "\($0.2) \($0.3)" }).count)
             #expect(Int64(groups.reduce(0) { $0 + $1.records }) == driver.writer.nextID.rawValue - 1)
         }
@@ -108,10 +97,10 @@ struct RegroupingTests {
     @Test("A group that no other one equals gets its new fingerprint and keeps its id, its state and its counts")
     func inPlace() throws {
         try TemporaryStore.with { store in
-            try store.store([record("Order 1 failed"), record("Order 2 failed")], to: store.writer())
-            let fresh = try #require(try groups(store).first)
+            try store.store([.shop("Order 1 failed"), .shop("Order 2 failed")], to: store.writer())
+            let fresh = try #require(try store.groups().first)
             try store.shell().ageGroups()
-            let old = try #require(try groups(store).first)
+            let old = try #require(try store.groups().first)
             #expect(old.id != fresh.id)
             let writer = try store.writer()
             let subject = try store.reader().subject(old.id, viewer: .everything)
@@ -119,10 +108,10 @@ struct RegroupingTests {
             #expect(try regroup(writer) == .init(changed: 1, merged: 0, isDone: true))
             var expected = old
             (expected.fingerprint, expected.fingerprintRule, expected.state) = (fresh.fingerprint, 2, .resolved)
-            #expect(try groups(store) == [expected])
+            #expect(try store.groups() == [expected])
             // A new record belongs to it, and reopens it.
-            try store.store([record("Order 3 failed", version: "1.1")], to: writer)
-            let now = try groups(store)
+            try store.store([.shop("Order 3 failed", version: "1.1")], to: writer)
+            let now = try store.groups()
             #expect(now.map(\.id) == [old.id])
             #expect(now.first?.hasRegressed == true)
             #expect(now.first?.records == 3)
@@ -134,7 +123,7 @@ struct RegroupingTests {
         try withTwoOldGroups { store, old in
             let writer = try store.writer()
             #expect(try regroup(writer) == .init(changed: 1, merged: 1, isDone: true))
-            let found = try groups(store)
+            let found = try store.groups()
             #expect(found.map(\.id) == [old[0].id])
             #expect(found[0].records == 2)
             #expect(found[0].lastVersion == "2.0")
@@ -145,12 +134,9 @@ struct RegroupingTests {
                 #expect(throws: QueryFailure.self) { try reader.subject(id, viewer: .user(1001)) }
                 var filter = IssueFilter()
                 filter.groups = [id]
-                #expect(try groups(store, filter).map(\.id) == [old[0].id])
+                #expect(try store.groups(filter).map(\.id) == [old[0].id])
                 #expect(
-                    try reader.records(
-                        .init(filter: filter, isAscending: true, limit: 9, after: nil), viewer: .everything
-                    )
-                    .records.map(\.group) == [old[0].id, old[0].id])
+                    try reader.allRecords(filter).map(\.group) == [old[0].id, old[0].id])
             }
             #expect(try reader.figures(viewer: .everything).store.groups == 1)
             // Another start finds nothing to do.
@@ -162,20 +148,20 @@ struct RegroupingTests {
     func newSeries() throws {
         try withTwoOldGroups { store, old in
             let writer = try store.writer()
-            try store.store([record("Order 3 failed", version: "3.0")], to: writer)
+            try store.store([.shop("Order 3 failed", version: "3.0")], to: writer)
             // The older of the two has its new fingerprint at once.
-            #expect(try groups(store).map(\.id) == old.map(\.id))
-            #expect(try groups(store).map(\.records) == [2, 1])
+            #expect(try store.groups().map(\.id) == old.map(\.id))
+            #expect(try store.groups().map(\.records) == [2, 1])
             #expect(try regroup(writer) == .init(changed: 0, merged: 1, isDone: true))
-            #expect(try groups(store).map(\.records) == [3])
+            #expect(try store.groups().map(\.records) == [3])
         }
     }
 
     @Test("An interrupted merge continues after a restart")
     func continues() throws {
         try TemporaryStore.with { store in
-            let versions = (0..<5).map { record("Order 1 failed", version: "\($0)") }
-            try store.store(versions + [record("Other")], to: store.writer())
+            let versions = (0..<5).map { IssueRecord.shop("Order 1 failed", version: "\($0)") }
+            try store.store(versions + [.shop("Other")], to: store.writer())
             try store.shell().ageGroups(keepsFingerprints: true)
             // All series of the issue in one group of the older rule.
             try store.shell().execute(
@@ -189,7 +175,7 @@ struct RegroupingTests {
                 try writer.connection.number("SELECT count(DISTINCT \"group\") FROM series WHERE home IS NULL") > 1)
             writer = try store.writer()
             _ = try regroup(writer)
-            #expect(try groups(store).map(\.records).sorted() == [1, 5])
+            #expect(try store.groups().map(\.records).sorted() == [1, 5])
             try expectSound(store)
         }
     }
@@ -199,7 +185,7 @@ struct RegroupingTests {
         try TemporaryStore.with { store in
             do {
                 let writer = try store.writer()
-                try store.store([record("Disk 'a b' is 93 % full at /srv/1"), record("Other")], to: writer)
+                try store.store([.shop("Disk 'a b' is 93 % full at /srv/1"), .shop("Other")], to: writer)
                 try writer.connection.execute("UPDATE groups SET state = 1 WHERE title LIKE 'Disk%'")
                 try writer.connection.ageGroups()
                 try writer.connection.execute(
@@ -210,8 +196,8 @@ struct RegroupingTests {
             }
             let writer = try store.writer()
             _ = try regroup(writer)
-            try store.store([record("Disk 'c' is 99 % full at /srv/2")], to: writer)
-            #expect(try groups(store).first { $0.title.hasPrefix("Disk") }?.hasRegressed == true)
+            try store.store([.shop("Disk 'c' is 99 % full at /srv/2")], to: writer)
+            #expect(try store.groups().first { $0.title.hasPrefix("Disk") }?.hasRegressed == true)
         }
     }
 
@@ -219,14 +205,13 @@ struct RegroupingTests {
     func chosen() throws {
         try TemporaryStore.with { store in
             store.settings.limits.newGroupsPerApplication = Rate(1, per: .seconds(900))
-            var chosen = record("Order 1 failed")
-            chosen.fingerprint = "orders"
-            try store.store([chosen, record("Disk full")], to: store.writer())
-            let before = try groups(store)
+            try store.store(
+                [.shop("Order 1 failed", fingerprint: "orders"), .shop("Disk full")], to: store.writer())
+            let before = try store.groups()
             #expect(before.map(\.fingerprint).sorted() == ["orders", "overflow"])
             try store.shell().execute("UPDATE groups SET rule = 1")
             #expect(try regroup(store.writer()) == .init(changed: 0, merged: 0, isDone: true))
-            #expect(try groups(store) == before)
+            #expect(try store.groups() == before)
         }
     }
 
@@ -235,21 +220,21 @@ struct RegroupingTests {
         try TemporaryStore.with { store in
             do {
                 let writer = try store.writer()
-                try store.store([record("Order 1 failed")], to: writer)
-                try store.store([record("Order 2 failed", version: "2.0")], to: writer)
+                try store.store([.shop("Order 1 failed")], to: writer)
+                try store.store([.shop("Order 2 failed", version: "2.0")], to: writer)
             }
             try store.shell().ageGroups()
-            let old = try groups(store)
+            let old = try store.groups()
             let writer = try store.writer()
             _ = try writer.configure([.init(name: "d", kind: "k", takesBacklog: true)], at: store.wall)
             let muted = try store.reader().subject(old[1].id, viewer: .everything).group
             #expect(try writer.set(TriageState(.muted), ofGroup: muted))
             // Rows 3 and 4.
-            try store.store([record("Order 3 failed"), record("Order 4 failed", version: "2.0")], to: writer)
+            try store.store([.shop("Order 3 failed"), .shop("Order 4 failed", version: "2.0")], to: writer)
             _ = try regroup(writer)
             // Rows 5 and 6.
-            try store.store([record("Order 5 failed"), record("Order 6 failed", version: "2.0")], to: writer)
-            #expect(try groups(store).map(\.state) == [.open])
+            try store.store([.shop("Order 5 failed"), .shop("Order 6 failed", version: "2.0")], to: writer)
+            #expect(try store.groups().map(\.state) == [.open])
             let reader = try store.reader()
             let walked = try reader.walk(after: 0, limit: 9) + reader.walk(after: 4, limit: 9)
             #expect(walked.map(\.candidate.record) == [1, 2, 3, 4, 5, 6])
@@ -267,11 +252,11 @@ struct RegroupingTests {
             _ = try regroup(writer)
             let redirects = "SELECT title, domain, file FROM groups WHERE merged_into IS NOT NULL"
             #expect(try writer.connection.table(redirects, columns: 3) == [["", nil, nil]])
-            try store.store([record("Other")], to: writer)
+            try store.store([.shop("Other")], to: writer)
             try writer.closeOpenRange()
             let erasure = try writer.erase([1, 2])
             try writer.finishErasing(erasure.series.sorted(), isWhole: true)
-            #expect(try groups(store).map(\.title) == ["Other"])
+            #expect(try store.groups().map(\.title) == ["Other"])
             #expect(try writer.connection.table(redirects, columns: 3) == [])
             #expect(try writer.connection.number("SELECT count(*) FROM moves") == 0)
             #expect(throws: QueryFailure.self) { try store.reader().show(old[1].id, viewer: .everything) }
@@ -282,19 +267,15 @@ struct RegroupingTests {
     func previousVersion() throws {
         try TemporaryStore.with { store in
             do {
-                let connection = try DatabaseConnection(path: store.path)
-                try Schema.prepare(connection)
-                let previous = Migrator(
-                    applicationID: Schema.applicationID, obsoleteVersion: 8,
-                    migrations: [Migration(Schema.recordLog, Schema.forwarding, Schema.retention, Schema.views)])
-                try previous.migrate(connection)
+                _ = try store.writer()
+                try store.downgrade(to: 9)
                 var series = SeriesDescription()
                 series.app = Application(name: "shop")
                 // The template of rule 1 for "balance of blk_-12 is 5".
                 series.template = Array("balance of blk_-\u{1} is \u{1}".utf8)
                 let key = SeriesKey.encode(series).map { String($0, radix: 16) }
                     .map { $0.count == 1 ? "0" + $0 : $0 }.joined()
-                try connection.execute(
+                try store.shell().execute(
                     composedSQL: """
                         INSERT INTO accounts VALUES (1, 1000, 'shop', 0);
                         INSERT INTO senders VALUES (1, 1000, 'shop', '/usr/bin/shop', 'shop.service');
@@ -308,8 +289,8 @@ struct RegroupingTests {
             let writer = try store.writer()
             #expect(try writer.connection.pragma("user_version") == Int64(Schema.migrator.newestVersion))
             #expect(try regroup(writer) == .init(changed: 1, merged: 0, isDone: true))
-            try store.store([record("balance of blk_8 is 7")], to: writer)
-            #expect(try groups(store).map(\.id) == ["g000000000000002a"])
+            try store.store([.shop("balance of blk_8 is 7")], to: writer)
+            #expect(try store.groups().map(\.id) == ["g000000000000002a"])
             #expect(try store.shell().number("SELECT count(*) FROM groups") == 1)
         }
     }

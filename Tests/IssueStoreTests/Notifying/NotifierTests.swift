@@ -347,8 +347,7 @@ struct NotifierTests {
             }
             #expect(try effective() == [silence.groups])
             let named = try ids.map { try reader.group(withOwnID: $0, viewer: .everything) }
-            let author = StoreWriter.CorrectionAuthor(uid: 1000, at: store.wall, reason: nil)
-            #expect(try writer.merge([named[0]], into: named[1], by: author)?.count == 1)
+            #expect(try writer.merge([named[0]], into: named[1], by: store.author())?.count == 1)
             #expect(try effective() == [[ids[1], "g0000000000000bad"]])
             // It is listed as it was entered.
             #expect(try reader.silences(at: store.wall).map(\.silence.groups) == [silence.groups])
@@ -358,14 +357,8 @@ struct NotifierTests {
     @Test("A file of the first schema version is upgraded in place, and its notifiers then work")
     func upgrade() throws {
         try TemporaryStore.with { store in
-            do {
-                let old = try DatabaseConnection(path: store.path, busyTimeout: .seconds(1), checkpointsOnClose: true)
-                try Schema.prepare(old)
-                let migrator = Migrator(
-                    applicationID: Schema.applicationID, obsoleteVersion: 8,
-                    migrations: [Migration(Schema.recordLog, Schema.forwarding, Schema.retention, Schema.views)])
-                _ = try migrator.migrate(old)
-            }
+            _ = try store.writer()
+            try store.downgrade(to: 9)
             let writer = try store.writer()
             try store.store([record()], to: writer)
             #expect(try writer.configureNotifiers(["oncall"]).rows.count == 1)

@@ -184,7 +184,7 @@ struct DeploymentTests {
             }
             let before = try deployments(store)
             #expect(before.map(\.version).sorted() == ["(8)", "1.0", "1.0 (7)", "1.1"])
-            try store.downgrade()
+            try store.downgrade(to: 9)
             _ = try store.writer()
             let after = try deployments(store)
             #expect(Set(after.map(\.version)) == Set(before.map(\.version)))
@@ -231,7 +231,7 @@ struct DeploymentTests {
                 try store.store([record("1.0")], to: writer)
                 _ = try writer.set(TriageState(.resolved), ofGroup: 1)
             }
-            try store.downgrade()
+            try store.downgrade(to: 9)
             let old = try SetAsideStore(path: store.path, randomBits: 1)
             #expect(old.notes()?.items.map(\.standing) == [TriageState(.resolved)])
         }
@@ -358,41 +358,5 @@ struct DeploymentTests {
             while try writer.collectOwners() {}
             #expect(Set(try deployments(store).map(\.version)) == ["2", "1.1"])
         }
-    }
-}
-
-extension TemporaryStore {
-    /// Turns the file into one of the schema's first version.
-    func downgrade() throws {
-        try shell().execute(
-            """
-            DROP TABLE recovered;
-            DROP TABLE damaged_blocks;
-            DROP TABLE correction_events;
-            ALTER TABLE destinations DROP COLUMN corrections_id;
-            ALTER TABLE summaries DROP COLUMN other;
-            DROP TABLE escalations;
-            DROP INDEX groups_by_correction;
-            DROP TABLE silences;
-            DROP TABLE messages;
-            DROP TABLE notices;
-            DROP TABLE notifiers;
-            DROP TABLE alerts;
-            DROP TABLE corrections;
-            DROP TABLE moves;
-            DROP INDEX series_by_home;
-            ALTER TABLE series DROP COLUMN home;
-            DROP INDEX groups_by_target;
-            ALTER TABLE groups DROP COLUMN merged_by;
-            ALTER TABLE groups DROP COLUMN change_note;
-            ALTER TABLE groups DROP COLUMN changed_at;
-            ALTER TABLE groups DROP COLUMN changed_by;
-            ALTER TABLE groups DROP COLUMN muted_left;
-            DROP INDEX groups_by_fix;
-            ALTER TABLE groups DROP COLUMN fixed_after;
-            ALTER TABLE groups DROP COLUMN fixed_version;
-            DROP TABLE deployments;
-            PRAGMA user_version = 9;
-            """)
     }
 }
