@@ -231,10 +231,15 @@ struct FairRetentionTests {
             func settle(_ batch: StoredBatch) throws {
                 try fixture.writer.settle(BatchSettlement(of: batch, at: store.wall), destination: fixture.destination)
             }
-            let stored = try send(90)
+            try settle(send(40))
+            let stored = try send(50)
             try fixture.expectConsistentCounts()
+            let before = try fixture.left()
             let expired = try fixture.squeeze(to: Int64(fixture.total - 150))
-            #expect(expired > 0)
+            let removed = before.subtracting(try fixture.left())
+            // The first 40 records are delivered already.
+            #expect(removed.contains { $0 <= 40 } && removed.contains { $0 > 40 && $0 <= 90 })
+            #expect(expired == removed.count { $0 > 40 })
             #expect(try fixture.left(of: fixture.quiet) == fixture.quiet.count)
             #expect(try reader.destination(fixture.destination)?.cursor == 90)
             // Later the response shows that the records of the batch were delivered.
@@ -242,6 +247,7 @@ struct FairRetentionTests {
             try fixture.expectConsistentCounts()
             let ledger = try reader.figures(viewer: .everything).ledgers[0].ledger
             #expect(ledger.delivered == 90)
+            #expect(ledger.expired == removed.count { $0 > 90 })
             var cursor: RowID = 90
             var found: [RowID] = []
             while true {
