@@ -29,7 +29,7 @@ struct BlockScanTests {
         var records: Int64 { Int64(calls * recordsPerCall) }
 
         static let small = Self(
-            testDescription: "small blocks", calls: 20, recordsPerCall: 100, recordsPerBlock: 10, noise: 60)
+            testDescription: "small blocks", calls: 12, recordsPerCall: 100, recordsPerBlock: 10, noise: 60)
         static let overflowing = Self(
             testDescription: "blocks on overflow pages", calls: 20, recordsPerCall: 100, recordsPerBlock: 100,
             noise: 150)
