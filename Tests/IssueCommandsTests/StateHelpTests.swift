@@ -36,7 +36,8 @@ struct StateHelpTests {
                 issue. A version counts as later if it was deployed later (issuectl deploy) and
                 does not have a lower number. If no deployment was declared, versions are
                 compared by their numbers; a version that is not a number counts as later if it
-                differs; with --in, it must also have been first reported later.
+                differs, unless its first report was the most recent when the issue was
+                resolved; with --in, it must also have been first reported later.
 
                 If the command can't process one of several arguments, such as an id that does
                 not exist, the others are still processed, and the exit status is 1.
