@@ -378,6 +378,10 @@ struct HelpTests {
                 destination was added, by fate. It balances if the fates add up to the number
                 received.
 
+                Held back since the last summary counts the records above a limit that no
+                summary has reported yet, so the section disappears after a flood. issuectl
+                limits shows what was held back in the last 24 hours.
+
                 Destinations that are no longer configured are shown while records or
                 corrections wait for them, or while they have dead letters; --json always lists
                 them.

@@ -17,6 +17,8 @@ struct LimitsTests {
             {"limit": "global_rate", "destination": "logzio", "uid": 1000, "used": 12, "held": 0},
             {"limit": "daily_bytes", "destination": "logzio", "level": 524288000, "capacity": 524288000,
              "period": 86400000, "held": 0},
+            {"limit": "new_groups", "capacity": 100, "period": 900000, "held": 99900, "needed": [{"capacity": 99983}]},
+            {"limit": "new_groups", "uid": 1000, "capacity": 100, "period": 900000, "held": 99900},
             {"limit": "applications", "capacity": 50, "period": 86400000, "held": 0},
             {"limit": "of the future", "held": 0}
         ], "others": 7, "others_held": 12, "since": "2026-11-21T11:00:00.000Z"}
@@ -29,13 +31,15 @@ struct LimitsTests {
         #expect(outcome.code == .success)
         #expect(
             outcome.output == """
-                LIMIT             OF                                                      LEFT  REFILL    HELD BACK  NEEDED
-                group rate        logzio shop g0123456789abcdef user 1000                  0/5  1/5min       21,918  21,923, or 900 with 450/5min
-                application rate  logzio shop\\x1b[31m user 1000                  40/100 (0/60)  60/min            3  106
-                global rate       logzio user 1000                                     used 12  -                 0  -
-                daily bytes       logzio                                   500.0 MiB/500.0 MiB  each day          0  -
-                applications      all                                                  50 each  each day          0  -
-                of the future     all                                                        -  -                 0  -
+                LIMIT             OF                                                      LEFT  REFILL       HELD BACK  NEEDED
+                group rate        logzio shop g0123456789abcdef user 1000                  0/5  1/5min          21,918  21,923, or 900 with 450/5min
+                application rate  logzio shop\\x1b[31m user 1000                  40/100 (0/60)  60/min               3  106
+                global rate       logzio user 1000                                     used 12  -                    0  -
+                daily bytes       logzio                                   500.0 MiB/500.0 MiB  every day            0  -
+                new groups        all                                              100 per app  every 15min     99,900  99,983
+                new groups        user 1000                                        100 per app  every 15min     99,900  -
+                applications      all                                              50 per user  every day            0  -
+                of the future     all                                                        -  -                    0  -
                 and 7 more
                 Limits that the daemon does not return held back another 12.
                 Held back since 2026-11-21T11:00:00.000Z (1 h ago).

@@ -60,7 +60,7 @@ struct StatusTests {
             let reply = Fixtures.status(Fixtures.logzio, suppressions: suppressions.joined(separator: ","))
                 .replacing("\"suppressions\":", with: "\"other_suppressions\":\(besides),\"suppressions\":")
             let output = issuectl(["status"], width: 100, .reply(reply)).output
-            return output.split(separator: "Held back by limits\n").last?.split(separator: "\n") ?? []
+            return output.split(separator: "Held back since the last summary\n").last?.split(separator: "\n") ?? []
         }
         let shown = lines((1...40).reversed().map { held($0, $0 * 10, groups: $0) }, besides: 1000)
         #expect(shown.count == 7)
@@ -109,7 +109,7 @@ struct StatusTests {
                 + unconfirmed            0         1
                                   balances  off by 1
 
-                Held back by limits
+                Held back since the last summary
                   DESTINATION  COUNT  SINCE      LIMIT        OF
                   logzio       1,200  1 h ago    group rate   shop, group g7
                   logzio           1  1 min ago  daily bytes  everything

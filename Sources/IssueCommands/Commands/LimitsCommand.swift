@@ -11,12 +11,18 @@ struct LimitsCommand: Command {
         name: "limits", summary: "Show what each limit has left and what it has held back",
         sections: [("Output", [all])],
         notes: [
-            "LEFT shows how much of the limit is left, and the whole limit; for a user's part of a shared limit, it "
-                + "shows how much the user has used. The numbers in parentheses leave out the part that is reserved "
-                + "for critical records, new issues and summaries.",
+            "OF is what the limit applies to. LEFT shows how much of the limit is left, and the whole limit; for a "
+                + "user's part of a shared limit, it shows how much the user has used. The numbers in parentheses "
+                + "leave out the part that is reserved for critical records, new issues and summaries. \"100 per "
+                + "app\" is the limit of each application or, with OF, of each of the user's applications.",
+            "REFILL shows how much is added in a period. With \"every 15min\", the whole limit is available again "
+                + "when the next period begins.",
             "HELD BACK shows how much was above the limit in the last 24 hours, or since the daemon started or "
-                + "its limits changed if that is more recent. NEEDED shows the limits that would have held back "
-                + "nothing: a larger burst with the same refill, or a larger refill with the burst that it needs.",
+                + "its limits changed if that is more recent. Records that a summary has reported since are "
+                + "included.",
+            "NEEDED shows the limits that would have held back nothing: a larger burst with the same refill, or a "
+                + "larger refill with the burst that it needs. They are whole limits with their reserves, of which "
+                + "ordinary records can use only a part, so they can be larger than the number of records.",
             "Records that are held back are stored, and summaries report their number. New groups, series, "
                 + "applications and senders above their limits are combined in an overflow entry.",
             "You see the limits of your own applications. Root, the daemon's user and the members of groups in "
@@ -74,6 +80,7 @@ private struct LimitRow {
 
     private var name: LimitStatus.Name? { LimitStatus.Name(rawValue: limit.name) }
     private var isBytes: Bool { name == .dailyBytes }
+    private var isPerApplication: Bool { name == .newGroups || name == .newSeries }
 
     private var label: String {
         switch name {
@@ -93,8 +100,9 @@ private struct LimitRow {
     private var left: String {
         if let used = limit.used { return "used \(amount(used))" }
         guard let capacity = limit.capacity else { return "-" }
-        // The limit applies to each user or application separately.
-        if limit.level == nil, limit.uid == nil, limit.destination == nil { return "\(amount(capacity)) each" }
+        if limit.level == nil, limit.destination == nil {
+            return "\(amount(capacity)) per \(isPerApplication ? "app" : "user")"
+        }
         let whole = "\(limit.level.map(amount) ?? "-")/\(amount(capacity))"
         guard let level = limit.commonLevel, let common = limit.commonCapacity else { return whole }
         return "\(whole) (\(amount(level))/\(amount(common)))"
@@ -102,7 +110,7 @@ private struct LimitRow {
 
     private var refill: String {
         guard limit.capacity != nil, let period = limit.period else { return "-" }
-        guard let refill = limit.refill else { return "each \(PeriodText.ofRate(period))" }
+        guard let refill = limit.refill else { return "every \(PeriodText.ofRate(period))" }
         return "\(Quantity.text(refill))/\(PeriodText.ofRate(period))"
     }
 

@@ -13,6 +13,8 @@ struct StatusCommand: Command {
                 + "example because the call was invalid or the disk was full.",
             "For each destination, the ledger counts the records received since the destination was added, by fate. It "
                 + "balances if the fates add up to the number received.",
+            "Held back since the last summary counts the records above a limit that no summary has reported yet, so the "
+                + "section disappears after a flood. issuectl limits shows what was held back in the last 24 hours.",
             "Destinations that are no longer configured are shown while records or corrections wait for them, or while "
                 + "they have dead letters; --json always lists them.",
             "Exits with 1 if a fault is shown.",
@@ -161,7 +163,7 @@ struct StatusPage {
 
     private func suppressions(into page: inout TextPage) {
         guard !status.suppressions.isEmpty else { return }
-        page.heading("Held back by limits")
+        page.heading("Held back since the last summary")
         var table = Table(
             [
                 Column("DESTINATION", maximum: 24), Column("COUNT", alignment: .right),
