@@ -13,15 +13,29 @@ struct ListTests {
         let outcome = issuectl(["list"], width: 80, .reply(Self.all))
         #expect(
             outcome.output == #"""
-                ID   SEVERITY  COUNT  LAST SEEN      APP     TITLE
-                g7   error     1,234  3 min ago      shop    Decoding failed: keyNotFound(price)
-                g9   critical      1  1 day 1 h ago  backup  [muted] No space left on /srv whil…
-                g11  warning       2  30 s ago       -       [regressed] データベースに接続でき…
-                g13  info          1  1 h ago        e\tvil  \x1b]0;owned\x07\x1b[2J\nline two\…
+                ID   SEVERITY  COUNT  LAST SEEN      APP     USER  TITLE
+                g7   error     1,234  3 min ago      shop    1000  Decoding failed: keyNotFound…
+                g9   critical      1  1 day 1 h ago  backup  0     [muted] No space left on /sr…
+                g11  warning       2  30 s ago       -       1000  [regressed] データベースに接…
+                g13  info          1  1 h ago        e\tvil  1000  \x1b]0;owned\x07\x1b[2J\nlin…
 
                 """#)
         #expect(outcome.code == .success)
         #expect(outcome.calls == [#"List {"limit":50}"#])
+    }
+
+    @Test("The users are shown, by name or id, if the issues belong to more than one user")
+    func users() {
+        var tools = HostTools.withoutRelativePaths
+        tools.userName = { $0 == 0 ? "root" : nil }
+        let several = issuectl(
+            ["list"], tools: tools, .reply(Fixtures.groups(Fixtures.decodingGroup, Fixtures.diskGroup)))
+        #expect(several.output.contains("  APP     USER  TITLE\n"))
+        #expect(several.output.contains("  shop    1000  Decoding failed"))
+        #expect(several.output.contains("  backup  root  [muted] No space"))
+        let one = issuectl(
+            ["list"], tools: tools, .reply(Fixtures.groups(Fixtures.decodingGroup, Fixtures.hostileGroup)))
+        #expect(!one.output.contains("USER") && !one.output.contains("1000  "))
     }
 
     @Test("While the daemon is busy, a page is requested again up to three times")
@@ -86,11 +100,11 @@ struct ListTests {
         let outcome = issuectl(["list"], width: 200, .reply(Self.all))
         #expect(
             outcome.output == #"""
-                ID   SEVERITY  COUNT  LAST SEEN      APP     LAST 24 HOURS             TITLE
-                g7   error     1,234  3 min ago      shop    ···▁·▂··▂▃▄▄▅▆▆▇███▆▄▂▁·  Decoding failed: keyNotFound(price)
-                g9   critical      1  1 day 1 h ago  backup  ·······················█  [muted] No space left on /srv while writing the nightly backup of the customer database
-                g11  warning       2  30 s ago       -                                 [regressed] データベースに接続できません 👨‍👩‍👧 café
-                g13  info          1  1 h ago        e\tvil                            \x1b]0;owned\x07\x1b[2J\nline two\x9b31m\u{202e}gnp.exe\x7f
+                ID   SEVERITY  COUNT  LAST SEEN      APP     USER  LAST 24 HOURS             TITLE
+                g7   error     1,234  3 min ago      shop    1000  ···▁·▂··▂▃▄▄▅▆▆▇███▆▄▂▁·  Decoding failed: keyNotFound(price)
+                g9   critical      1  1 day 1 h ago  backup  0     ·······················█  [muted] No space left on /srv while writing the nightly backup of the customer database
+                g11  warning       2  30 s ago       -       1000                            [regressed] データベースに接続できません 👨‍👩‍👧 café
+                g13  info          1  1 h ago        e\tvil  1000                            \x1b]0;owned\x07\x1b[2J\nline two\x9b31m\u{202e}gnp.exe\x7f
 
                 """#)
         #expect(outcome.calls == [#"List {"limit":50,"sparkline":24}"#])

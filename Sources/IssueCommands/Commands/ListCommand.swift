@@ -21,7 +21,12 @@ struct ListCommand: Command {
             ("Filter", FilterOptions.all + [newSinceDeploy, goneSinceDeploy]),
             ("Output", PagingOptions.options + [sparkline]),
         ],
-        notes: [FilterOptions.timeNote],
+        notes: [
+            "COUNT is the number of occurrences. With filter options that select single records, such as -p or --since, "
+                + "it counts only these records; --text, --metadata, --trace, --request and --end-user select whole "
+                + "issues. USER is shown if the issues belong to more than one user.",
+            FilterOptions.timeNote,
+        ],
         examples: [
             "issuectl list --severity error --since 24h", "issuectl list --app shop --order most --limit 10",
             "issuectl list --app shop --new-since-deploy",
@@ -74,13 +79,14 @@ struct ListCommand: Command {
             Column("ID"),
             Column("SEVERITY"),
             Column("COUNT", alignment: .right, expendability: 3),
-            Column("LAST SEEN", expendability: 4),
-            Column("APP", maximum: 24, expendability: 5),
+            Column("LAST SEEN", expendability: 6),
+            Column("APP", maximum: 24, expendability: 4),
+            Column("USER", maximum: 24, expendability: 5, isOmittedIfUniform: true),
         ]
         if hasSparkline { columns.append(Column(isDay ? "LAST 24 HOURS" : "ACTIVITY", expendability: 9)) }
         if showsMutes { columns.append(Column("ENDS", expendability: 1)) }
         if showsChanges {
-            columns += [Column("BY", expendability: 7), Column("NOTE", maximum: 40, expendability: 6)]
+            columns += [Column("BY", expendability: 8), Column("NOTE", maximum: 40, expendability: 7)]
         }
         return columns + [Column("TITLE", minimum: 20)]
     }
@@ -92,6 +98,7 @@ struct ListCommand: Command {
             Cell(Quantity.text(group.occurrences)),
             Cell(RelativeTime.text(group.lastSeen, now: context.now)),
             Cell(group.app ?? "-"),
+            Cell(context.tools.userName(group.user) ?? "\(group.user)"),
         ]
         if hasSparkline { row.append(Cell(Sparkline.text(group.sparkline))) }
         if showsMutes { row.append(Cell(muteEnd(of: group, now: context.now))) }

@@ -38,6 +38,7 @@ struct Table {
             let widest = rows.reduce(hasHead ? DisplayWidth.of(columns[index].title) : 0) {
                 max($0, DisplayWidth.of($1[index].text))
             }
+            if columns[index].isOmittedIfUniform, Set(rows.map { $0[index].text }).count <= 1 { return nil }
             return min(widest, columns[index].maximum)
         }
         guard let width, let last = columns.indices.last else { return widths }
@@ -101,15 +102,19 @@ struct Column: Sendable {
     /// The order in which columns are removed if the table does not fit: the highest number first. A column with 0 is
     /// removed only if the columns before it leave no room.
     var expendability: Int
+    /// Whether the column is left out if all rows have the same text in it.
+    var isOmittedIfUniform: Bool
 
     init(
-        _ title: String, alignment: Alignment = .left, maximum: Int = .max, minimum: Int = 0, expendability: Int = 0
+        _ title: String, alignment: Alignment = .left, maximum: Int = .max, minimum: Int = 0, expendability: Int = 0,
+        isOmittedIfUniform: Bool = false
     ) {
         self.title = title
         self.alignment = alignment
         self.maximum = maximum
         self.minimum = minimum
         self.expendability = expendability
+        self.isOmittedIfUniform = isOmittedIfUniform
     }
 }
 
