@@ -289,6 +289,10 @@ struct HelpTests {
                       --color WHEN    Colour the output: auto, always or never
                   -h, --help          Show this help
 
+                For a group, also shows how many of its newest stored records, at most 1,000,
+                have each fate at each destination. If records are pending at a paused
+                destination, the reason is shown.
+
                 Examples:
                   issuectl show g92c9da597585468b
                   issuectl show g92c9da597585468b --json

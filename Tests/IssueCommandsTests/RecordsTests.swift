@@ -100,6 +100,46 @@ struct RecordsTests {
         #expect(issuectl(["show", "r42", "--json"], .reply(Fixtures.shown)).output == Fixtures.shown + "\n")
     }
 
+    @Test("For a group, the fates of its newest records are counted, and a pause is shown next to pending records")
+    func groupFates() {
+        func reply(_ received: Int, pending: Int) -> ScriptedLink.Reply {
+            let counts = """
+                {"received":\(received),"pending":\(pending),"delivered":\(received - 2 - pending),"summarised":2,\
+                "dead_lettered":0,"withheld":0,"expired":0,"unconfirmed":0}
+                """
+            return .reply(
+                Fixtures.shown.dropLast() + #","group_fates":[{"destination":"logzio","counts":\#(counts)}]}"#)
+        }
+        let delivered = issuectl(["show", "g7"], width: 80, reply(8, pending: 0))
+        #expect(
+            delivered.output.contains(
+                """
+
+                Fates of the 8 records
+                  logzio  6 delivered, 2 summarised, 0 pending
+
+                Fates of the record above
+                  DESTINATION  FATE
+                """))
+        #expect(delivered.calls == [#"Show {"id":"g7"}"#])
+        let paused = issuectl(
+            ["show", "g7"], width: 80, reply(5, pending: 2), .reply(Fixtures.status(Fixtures.logzio)))
+        #expect(
+            paused.output.contains(
+                """
+
+                Fates of the newest 5 records
+                  logzio  1 delivered, 2 summarised, 2 pending (paused: the token was refused (401))
+
+                """))
+        #expect(paused.calls.last == "Status {}")
+        let unknown = issuectl(["show", "g7"], width: 80, reply(5, pending: 2), .failure(.timedOut))
+        #expect(unknown.code == .success && unknown.output.contains("2 summarised, 2 pending\n"))
+        let record = Fixtures.shown.replacing(#""fate":"delivered""#, with: #""fate":"pending""#)
+        let shown = issuectl(["show", "r42"], width: 80, .reply(record), .reply(Fixtures.status(Fixtures.logzio)))
+        #expect(shown.output.contains("  logzio       pending (paused: the token was refused (401))  "))
+    }
+
     @Test("The ids of trace, span, request and user are shown, and their control characters are escaped")
     func context() {
         let record = Fixtures.diskRecord.replacing(

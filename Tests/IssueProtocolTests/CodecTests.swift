@@ -50,6 +50,10 @@ struct CodecTests {
         try check(IssueDetails(record: Samples.storedRecord, group: Samples.group, fates: [Samples.fate]))
         try check(IssueDetails(record: nil, group: Samples.minimalGroup, fates: []))
         try check(
+            IssueDetails(
+                group: Samples.group, fates: [Samples.fate],
+                groupFates: [GroupFates(destination: "d", counts: Ledger())]))
+        try check(
             SetStateParameters(group: "g1", state: .muted, until: Samples.group.lastSeen, untilNewerVersion: true))
         try check(
             SetStateParameters(

@@ -113,6 +113,32 @@ struct BatchTests {
         }
     }
 
+    @Test("The fates of a group's newest records are counted at each destination")
+    func areCounted() throws {
+        try TemporaryStore.with { store in
+            let fixture = try Fixture(store, records: 0)
+            let issue = IssueRecord(message: "Broken")
+            let count = StoreReader.maxCountedFates + 5
+            for _ in 0..<count / 5 { try store.store([IssueRecord](repeating: issue, count: 5), to: fixture.writer) }
+            let reader = try store.reader()
+            let newest = try reader.records(
+                .init(filter: IssueFilter(), isAscending: false, limit: 1, after: nil), viewer: .everything
+            ).records[0]
+            func counted() throws -> [GroupFates] {
+                try reader.show(newest.group, viewer: .everything, countsFates: true).groupFates
+            }
+            // Only the newest records are counted: the five oldest of these six are not among them.
+            _ = try fixture.writer.store(fixture.batch(try reader.walk(after: 0, limit: 6)))
+            var counts = Ledger()
+            (counts.received, counts.pending, counts.summarised) = (1000, 999, 1)
+            #expect(try counted() == [GroupFates(destination: "d", counts: counts)])
+            _ = try fixture.writer.store(fixture.batch(try reader.walk(after: 6, limit: 6)))
+            (counts.pending, counts.withheld, counts.summarised) = (995, 2, 3)
+            #expect(try counted() == [GroupFates(destination: "d", counts: counts)])
+            #expect(try reader.show(newest.id, viewer: .everything, countsFates: true).groupFates == [])
+        }
+    }
+
     @Test("Two batches that are merged are one unfinished batch, whose records are settled once")
     func isMerged() throws {
         try TemporaryStore.with { store in

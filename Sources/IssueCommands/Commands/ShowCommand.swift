@@ -8,6 +8,10 @@ struct ShowCommand: Command {
     static let specification = CommandSpecification(
         name: "show", summary: "Show all details of a record, or of a group's newest record", operands: .one("ID"),
         operandSources: [.groups],
+        notes: [
+            "For a group, also shows how many of its newest stored records, at most 1,000, have each fate at each "
+                + "destination. If records are pending at a paused destination, the reason is shown."
+        ],
         examples: ["issuectl show g92c9da597585468b", "issuectl show g92c9da597585468b --json"])
 
     private let id: String
@@ -22,7 +26,14 @@ struct ShowCommand: Command {
             try collector.call(CollectorCalls.show, IDParameters(id: id))
         }
         try context.print(answer) { reply in
-            RecordDetails(reply, in: context).lines
+            var details = RecordDetails(reply, in: context)
+            if reply.hasPending, let status = try? collector.call(CollectorCalls.status).value {
+                for destination in status.destinations where destination.state == .paused {
+                    let reason = destination.reason.map { ": \($0)" } ?? ""
+                    details.pauses[destination.name] = " (paused\(reason))"
+                }
+            }
+            return details.lines
         }
     }
 }
@@ -31,6 +42,8 @@ struct ShowCommand: Command {
 struct RecordDetails {
     private let reply: IssueDetails
     private let context: CommandContext
+    /// A remark on each paused destination, by name.
+    var pauses: [String: String] = [:]
 
     init(_ reply: IssueDetails, in context: CommandContext) {
         self.reply = reply
@@ -185,8 +198,13 @@ struct RecordDetails {
     }
 
     private func fates(into page: inout TextPage) {
+        if let count = reply.groupFates.map(\.counts.received).max() {
+            let isAll = count >= reply.group.records
+            page.heading("Fates of the \(isAll ? "" : "newest ")\(Quantity.text(count, "record"))")
+            page.fields(reply.groupFates.map { ($0.destination, text(of: $0)) })
+        }
         guard !reply.fates.isEmpty else { return }
-        page.heading("Fates")
+        page.heading(reply.groupFates.isEmpty ? "Fates" : "Fates of the record above")
         var table = Table(
             [
                 Column("DESTINATION"), Column("FATE"), Column("ATTEMPTS", alignment: .right), Column("AT"),
@@ -195,12 +213,30 @@ struct RecordDetails {
         let rows = reply.fates.map { fate in
             let answer = fate.answer ?? "-"
             return [
-                Cell(fate.destination), Cell(fate.outcome.label), Cell(Quantity.text(fate.attempts)),
+                Cell(fate.destination),
+                Cell(fate.outcome.label + (fate.outcome == .pending ? pauses[fate.destination] ?? "" : "")),
+                Cell(Quantity.text(fate.attempts)),
                 Cell(fate.timestamp.map { RelativeTime.text($0, now: now) } ?? "-"),
                 Cell(fate.maybeDuplicate ? "\(answer) (perhaps received twice)" : answer),
             ]
         }
         page.add(table.lines(rows))
+    }
+
+    /// Returns a text such as `6 delivered, 2 summarised, 0 pending`. The number of pending records is never left out.
+    private func text(of fates: GroupFates) -> String {
+        let others = IssueFate.Outcome.allCases.filter { $0 != .pending && fates.counts[$0] > 0 }
+        return (others + [.pending]).map { fate in
+            let pause = fate == .pending && fates.counts.pending > 0 ? pauses[fates.destination] ?? "" : ""
+            return "\(Quantity.text(fates.counts[fate])) \(fate.label)\(pause)"
+        }.joined(separator: ", ")
+    }
+}
+
+extension IssueDetails {
+    /// Whether a record that was counted or shown is pending at a destination.
+    fileprivate var hasPending: Bool {
+        fates.contains { $0.outcome == .pending } || groupFates.contains { $0.counts.pending > 0 }
     }
 }
 

@@ -167,8 +167,10 @@ final class QueryService: Sendable {
             let reply = VarlinkReply(parameters: RecordsReply(records: newRecords.records).json, continues: true)
             return .news(reply.message, row: newRecords.seen)
         case .show(let id):
-            let shown = try reader.show(id, viewer: job.viewer)
-            return .reply(with: IssueDetails(record: shown.record, group: shown.group, fates: shown.fates))
+            let shown = try reader.show(id, viewer: job.viewer, countsFates: true)
+            return .reply(
+                with: IssueDetails(
+                    record: shown.record, group: shown.group, fates: shown.fates, groupFates: shown.groupFates))
         case .histogram(let parameters): return .reply(with: try histogram(parameters, job.viewer, reader))
         case .fates(let parameters): return .fates(try fates(parameters, job, reader))
         case .deadLetters(let parameters):

@@ -122,6 +122,10 @@ package enum CollectorInterface {
           dead_lettered: int, withheld: int, expired: int, unconfirmed: int
         )
 
+        # How many records of a group have each fate at one destination. counts.received: the number of records that were
+        # counted.
+        type GroupFates (destination: string, counts: Ledger)
+
         type DestinationState (idle, sending, waiting, paused)
 
         # failing_since: when the destination stopped accepting records, even if the daemon has been restarted since;
@@ -257,8 +261,11 @@ package enum CollectorInterface {
           records: []StoredRecord, next: ?string, unreadable: ?int
         )
 
-        # Returns a record by its id, or the newest record of a group by the group's id.
-        method Show(id: string) -> (record: ?StoredRecord, group: Group, fates: []DestinationFate)
+        # Returns a record by its id, or the newest record of a group by the group's id. group_fates: for the id of a group,
+        # the fates of its newest stored records, at most 1,000.
+        method Show(id: string) -> (
+          record: ?StoredRecord, group: Group, fates: []DestinationFate, group_fates: ?[]GroupFates
+        )
 
         # Counts records per bucket between since and until (by default the last 24 hours), including records that
         # retention has removed. bucket: milliseconds, a multiple of one minute. By app or group, the 20 applications or

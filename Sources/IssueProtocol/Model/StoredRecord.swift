@@ -169,11 +169,16 @@ public struct IssueDetails: Equatable, Sendable {
     public var group: IssueGroup
     /// The fate of the record at each destination that it was queued for.
     public var fates: [IssueFate]
+    /// For a requested group, the fates of its newest stored records at each destination. Empty for a requested record.
+    package var groupFates: [GroupFates]
 
-    package init(record: StoredRecord? = nil, group: IssueGroup, fates: [IssueFate]) {
+    package init(
+        record: StoredRecord? = nil, group: IssueGroup, fates: [IssueFate], groupFates: [GroupFates] = []
+    ) {
         self.record = record
         self.group = group
         self.fates = fates
+        self.groupFates = groupFates
     }
 }
 
@@ -193,6 +198,25 @@ extension IssueDetails: JSONObjectCodable {
         try members.optional("record", &record)
         try members.required("group", &group)
         try members.defaulted("fates", &fates, [])
+        try members.nonempty("group_fates", &groupFates)
+    }
+}
+
+/// How many of the newest stored records of a group have each fate at one destination.
+package struct GroupFates: Equatable, JSONObjectCodable, Sendable {
+    package var destination: String
+    /// `received` is the number of records that were counted.
+    package var counts: Ledger
+
+    package init(destination: String, counts: Ledger = Ledger()) {
+        (self.destination, self.counts) = (destination, counts)
+    }
+
+    package static var initial: Self { Self(destination: "") }
+
+    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.required("destination", &destination)
+        try members.required("counts", &counts)
     }
 }
 

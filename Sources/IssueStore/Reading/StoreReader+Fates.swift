@@ -30,13 +30,16 @@ extension StoreReader {
         package var record: StoredRecord?
         package var group: IssueGroup
         package var fates: [IssueFate]
+        /// The fates of the newest records of a requested group.
+        package var groupFates: [GroupFates] = []
     }
 
-    /// Returns a record by its id, or the newest record of a group by the group's id.
+    /// Returns a record by its id, or the newest record of a group by the group's id, with the fates of the group's
+    /// newest records if `countsFates` is `true`.
     ///
     /// - Throws: `QueryFailure.notFound` if nothing with this id exists, the viewer must not see it, or the group has
     ///   no series; `.unreadable` if it is the id of a record in a damaged block; otherwise the error of the query.
-    package func show(_ id: String, viewer: Viewer) throws -> Shown {
+    package func show(_ id: String, viewer: Viewer, countsFates: Bool = false) throws -> Shown {
         try snapshot {
             let group: GroupID
             var row: RowID?
@@ -50,11 +53,41 @@ extension StoreReader {
             }
             guard let sum = try sum(of: group) else { throw QueryFailure.notFound(id: id) }
             let newest = try newestRecord(of: group)
+            let isGroup = row == nil
             row = row ?? newest
+            let shown = try self.group(sum, newest: newest)
             return Shown(
-                record: try row.flatMap { try record(row: $0)?.stored }, group: try self.group(sum, newest: newest),
-                fates: try row.map { try fates(ofRow: $0, viewer) } ?? [])
+                record: try row.flatMap { try record(row: $0)?.stored }, group: shown,
+                fates: try row.map { try fates(ofRow: $0, viewer) } ?? [],
+                groupFates: countsFates && isGroup ? try fates(ofGroup: shown.id, viewer) : [])
         }
+    }
+
+    /// The maximum number of records whose fates are counted for `show`, and the time after which counting ends.
+    static let maxCountedFates = 1000
+    private static let fateCountTime: Duration = .milliseconds(200)
+
+    /// Returns the fates of the newest stored records of a group.
+    private func fates(ofGroup id: String, _ viewer: Viewer) throws -> [GroupFates] {
+        var filter = IssueFilter()
+        filter.groups = [id]
+        let query = RecordQuery(filter: filter, isAscending: false, limit: Self.maxCountedFates, after: nil)
+        var search = try RecordSearch(SeriesSelection(filter, viewer: viewer), query, from: nil, on: self)
+        let deadline = Deadline.after(Self.fateCountTime)
+        var all: [GroupFates] = []
+        var count = 0
+        while count < Self.maxCountedFates, !deadline.hasPassed, let row = try search.next(on: self) {
+            // Posting lists may still contain records that retention is removing.
+            guard try blocks.find(row) != nil else { continue }
+            count += 1
+            for fate in try fates(ofRow: row) {
+                let index = all.firstIndex { $0.destination == fate.destination } ?? all.count
+                if index == all.count { all.append(GroupFates(destination: fate.destination)) }
+                all[index].counts.received += 1
+                all[index].counts[fate.outcome] += 1
+            }
+        }
+        return all
     }
 
     /// Returns the fates of a record by its id.
