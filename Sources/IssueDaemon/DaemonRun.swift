@@ -82,7 +82,7 @@ final class DaemonRun {
         queries.use(ForecastSettings(configuration, redactor: redactor))
         let jobs = JobService(
             path: path, writer: writer, socket: socket, destinations: destinations, notifiers: notifiers,
-            redactor: redactor, log: log)
+            notifierNames: configuration.notifierNames, redactor: redactor, log: log)
         (self.statusRegistry, self.writer, self.queries, self.jobs) = (statusRegistry, writer, queries, jobs)
         (self.announcementLogger, self.socket) = (announcementLogger, socket)
 
@@ -200,7 +200,7 @@ final class DaemonRun {
         socket.access.withLock { $0 = AccessPolicy(configuration.access) }
         let redactor = RedactionKeyFile(nextTo: fixed.path).redactor(configuration.redaction, log)
         socket.enqueue { $0.redactor = redactor }
-        jobs.use(redactor)
+        jobs.use(redactor, notifierNames: configuration.notifierNames)
         queries.use(ForecastSettings(configuration, redactor: redactor))
         let (limits, retention) = (configuration.limits, configuration.retention(at: fixed.path))
         try writer.perform { $0.reload(limits, retention) }
@@ -315,6 +315,9 @@ enum Clock {
 }
 
 extension Configuration {
+    /// The names of all notifiers, including those whose sections have an error.
+    fileprivate var notifierNames: [String] { notifiers.map(\.name) + misconfiguredNotifiers.map(\.name) }
+
     /// The settings of retention, adapted to the file system of the database, and with the mapping of this host's user
     /// ids to accountable users.
     ///

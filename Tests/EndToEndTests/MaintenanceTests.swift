@@ -88,13 +88,23 @@ struct MaintenanceTests {
     func purge() async throws {
         let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
         defer { listener.stop() }
-        try await DaemonFixture.with(.forwarding(to: listener)) { daemon in
+        var configuration = DaemonConfiguration.forwarding(to: listener)
+        configuration.text += "\n[Notify oncall]\nCommand=/bin/true\n"
+        try await DaemonFixture.with(configuration) { daemon in
             let client = try RawClient(path: daemon.socket)
             let gone = try client.report("Zaphod was here", app: "private")
             let kept = try client.report("Nothing to see", app: "shop")
             for id in gone + kept { #expect(try client.awaitFates(of: id).map(\.outcome) == [.delivered]) }
+            let name = try client.destination().name
             #expect(
-                try daemon.issuectl(["purge", "--app", "private", "--dry-run"]).output == "1 record would be erased.\n")
+                try daemon.issuectl(["purge", "--app", "private", "--dry-run"]).output
+                    == """
+                    1 record would be erased.
+                    Copies may remain in:
+                      1 of the records at the destination \(name)
+                      messages with titles of issues that were sent by: oncall
+
+                    """)
             try daemon.issuectl(["purge", "--app", "private"], ends: .exit(64))
             #expect(try client.show(gone[0]).record?.id == gone[0])
 
@@ -102,6 +112,7 @@ struct MaintenanceTests {
             let output = try daemon.issuectl(["purge", "--app", "private", "--yes"]).output
             #expect(output.hasPrefix("1 record was erased.\n"))
             #expect(output.contains("backup") && output.contains("1 of the erased records at the destination"))
+            #expect(output.hasSuffix("  messages with titles of issues that were sent by: oncall\n"))
             #expect(throws: (any Error).self) { try client.show(gone[0]) }
             #expect(try client.show(kept[0]).record?.id == kept[0])
             #expect(try client.groups().map(\.app) == ["shop"])

@@ -146,7 +146,8 @@ struct RepairCommand: Command {
 
 /// `issuectl purge`: permanently erases matching records.
 struct PurgeCommand: Command {
-    static let dryRun = OptionSpecification("dry-run", short: "n", "Only count the records; erase nothing")
+    static let dryRun = OptionSpecification(
+        "dry-run", short: "n", "Only count the records, and list where copies may remain; erase nothing")
     static let yes = OptionSpecification("yes", short: "y", "Do not ask for confirmation")
 
     static let specification = CommandSpecification(

@@ -26,6 +26,8 @@ final class JobService: Sendable {
     private let destinations: Destinations
     private let notifiers: Notifiers
     fileprivate let redactor: Mutex<Redactor>
+    /// The names of the configured notifiers.
+    fileprivate let notifierNames: Mutex<[String]>
     fileprivate let log: Log
 
     /// The maximum number of waiting jobs.
@@ -33,16 +35,19 @@ final class JobService: Sendable {
 
     init(
         path: String, writer: WriterService, socket: SocketService, destinations: Destinations, notifiers: Notifiers,
-        redactor: Redactor, log: Log
+        notifierNames: [String], redactor: Redactor, log: Log
     ) {
         self.redactor = Mutex(redactor)
+        self.notifierNames = Mutex(notifierNames)
         (self.path, self.writer, self.socket, self.destinations, self.log) = (path, writer, socket, destinations, log)
         self.notifiers = notifiers
     }
 
-    /// Sets the redactor. A running repair uses it from the next database on.
-    func use(_ redactor: Redactor) {
+    /// Sets the redactor and the names of the configured notifiers. A running repair uses the redactor from the next
+    /// database on.
+    func use(_ redactor: Redactor, notifierNames: [String]) {
         self.redactor.withLock { $0 = redactor }
+        self.notifierNames.withLock { $0 = notifierNames }
     }
 
     /// Enqueues a job. Returns `false` if too many are waiting or the service is stopping.
@@ -246,6 +251,8 @@ struct JobRun {
     var writer: WriterService { service.writer }
     var log: Log { service.log }
     var redactor: Redactor { service.redactor.withLock { $0 } }
+    /// The names of the configured notifiers.
+    var notifiers: [String] { service.notifierNames.withLock { $0 } }
 
     /// The folder of the database, of backups and of files that were moved aside.
     var folder: String { FileSystem.parentFolder(of: path) }

@@ -25,12 +25,17 @@ struct PurgeJob {
         let reader = try run.reader()
         let last = try reader.newest()
         guard !isDryRun else {
-            var count: Int64 = 0
+            var matching = Erasure()
+            let current = run
             let damaged = try walk(reader, through: last, &run) { rows in
-                count += Int64(rows.count)
-                return count
+                var some = Erasure()
+                some.records = Int64(rows.count)
+                some.delivered = try current.reading { try reader.deliveries(of: rows) }
+                matching.add(some)
+                return matching.records
             }
-            return PurgeReply(count: count, unreachable: Self.text(damaged) + (try unreachable(Erasure(), run)))
+            return PurgeReply(
+                count: matching.records, unreachable: Self.text(damaged) + (try unreachable(matching, run)))
         }
         // Only records in closed ranges can be erased: a closed range stores which ids were assigned.
         try run.writer.perform { try $0.closeOpenRange() }
@@ -168,7 +173,11 @@ struct PurgeJob {
             }
         }
         for (destination, count) in erasure.delivered.sorted(by: { $0.key < $1.key }) {
-            remaining.append("\(count) of the erased records at the destination \(destination)")
+            remaining.append("\(count) of the \(isDryRun ? "" : "erased ")records at the destination \(destination)")
+        }
+        if !run.notifiers.isEmpty {
+            remaining.append(
+                "messages with titles of issues that were sent by: \(run.notifiers.joined(separator: ", "))")
         }
         if try run.reading({ try run.reader().mayOverflow(filter) }) {
             let name = (filter.apps?.count ?? 0) > 1 ? "one of these names" : "this name"

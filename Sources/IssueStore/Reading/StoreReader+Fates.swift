@@ -106,6 +106,23 @@ extension StoreReader {
         }
     }
 
+    /// Returns, for each destination by name, how many of these records it has or may have received: those that were
+    /// delivered, unconfirmed or in flight.
+    package func deliveries(of rows: [RowID]) throws -> [String: Int64] {
+        try snapshot {
+            var counts: [String: Int64] = [:]
+            for fate in try rows.flatMap({ try fates(ofRow: $0) }) {
+                switch fate.outcome {
+                case .delivered, .unconfirmed: counts[fate.destination, default: 0] += 1
+                // A record that is in no batch has no time.
+                case .pending: if fate.timestamp != nil { counts[fate.destination, default: 0] += 1 }
+                case .summarised, .deadLettered, .withheld, .expired: break
+                }
+            }
+            return counts
+        }
+    }
+
     /// Returns `true` if this process has reported the record with this id. A later process with the same pid does not
     /// match.
     package func isReporter(_ process: ReportingProcess, of id: String) throws -> Bool {
