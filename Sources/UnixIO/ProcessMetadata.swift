@@ -113,6 +113,21 @@ package struct ProcessMetadata: Hashable, Sendable {
             startTime: startTime)
     }
 
+    /// The maximum number of bytes of a command line that are read. A path has at most 4,096.
+    private static let maxCommandLine = 8192
+
+    /// Returns the first arguments of a process, beginning with its own name; empty if they cannot be read. The process
+    /// can change them freely.
+    package static func firstArguments(of pid: Int32) -> [String] {
+        var bytes: [UInt8] = []
+        guard let file = try? FileDescriptor.open("/proc/\(pid)/cmdline"),
+            (try? file.read(appendingTo: &bytes, atMost: maxCommandLine)) != nil
+        else { return [] }
+        // Each argument ends with NUL. The last one may be incomplete.
+        return bytes.split(separator: 0, omittingEmptySubsequences: false).dropLast()
+            .map { String(decoding: $0, as: UTF8.self) }
+    }
+
     /// Returns the contents of a file; nil if it cannot be read. Throws if no file descriptor is available.
     private static func content(
         _ name: String, in folder: borrowing FileDescriptor, limit: Int

@@ -127,6 +127,8 @@ struct ThirdPartyClientTests {
             #expect(records.count == 3)
             #expect(Set(ran.output.split(separator: "\n").map { String($0) }) == Set(records.map(\.id)))
             #expect(records.contains { $0.record.severity == .critical })
+            // Two of the records name no application.
+            #expect(Set(records.map(\.record.app?.name)) == ["nightly-backup", "report.sh"])
         }
     }
 }

@@ -367,6 +367,18 @@ struct ReportTests {
         #expect(CallerName.name(parent: "tmux: server", unit: "session-3.scope") == "issuectl")
         #expect(CallerName.name(parent: "bash", unit: "user@1000.service") == "issuectl")
         #expect(CallerName.name(parent: nil, unit: nil) == "issuectl")
+        func script(_ shell: String, _ arguments: String...) -> String {
+            CallerName.name(parent: shell, arguments: arguments, unit: nil)
+        }
+        #expect(script("sh", "sh", "backup.sh") == "backup.sh")
+        #expect(script("bash", "/bin/bash", "/opt/backup.sh", "-x") == "backup.sh")
+        #expect(script("busybox", "busybox", "sh", "./backup.sh") == "backup.sh")
+        #expect(script("bash", "-bash") == "issuectl")
+        #expect(script("bash", "bash", "-c", "issuectl report x") == "issuectl")
+        #expect(script("bash", "bash", "/dev/fd/63") == "issuectl" && script("sh", "sh", "-") == "issuectl")
+        #expect(script("sh", "sh", "/opt/") == "issuectl" && script("sh", "sh", "") == "issuectl")
+        #expect(script("sudo", "sudo", "ls") == "issuectl" && script("fish", "fish", "a.fish") == "issuectl")
+        #expect(CallerName.name(parent: "sh", arguments: ["sh", "a.sh"], unit: "nightly.service") == "a.sh")
     }
 
     @Test("A reply with too few or too many receipts is an error")

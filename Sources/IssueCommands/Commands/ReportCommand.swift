@@ -249,10 +249,27 @@ package enum CallerName {
         "su", "sudo", "systemd", "tcsh", "time", "timeout", "tmux", "xargs", "zsh",
     ]
 
-    /// Returns the name of the parent process, such as a script. If the parent is unknown or only runs other programs,
-    /// as a shell does, returns the name of the service without its suffix, or `issuectl` outside of a service. The
-    /// service manager of a user (`user@UID.service`) does not count as a service.
-    package static func name(parent: String?, unit: String?) -> String {
+    /// Shells whose first argument is the name of a script, unless it is an option.
+    private static let shells: Set<String> = ["ash", "bash", "busybox", "dash", "ksh", "sh", "zsh"]
+
+    /// Returns the name of the parent process, such as a script, or of the script that it runs as a shell. If the
+    /// parent is unknown or only runs other programs, returns the name of the service without its suffix, or `issuectl`
+    /// outside of a service. The service manager of a user (`user@UID.service`) does not count as a service.
+    ///
+    /// - Parameters:
+    ///   - parent: The short name of the parent process; nil if it is unknown.
+    ///   - arguments: The first arguments of the parent process, beginning with its own name.
+    ///   - unit: The systemd unit of this process; nil if there is none.
+    package static func name(parent: String?, arguments: [String] = [], unit: String?) -> String {
+        if let parent, shells.contains(parent) {
+            let isApplet = parent == "busybox" && arguments.dropFirst().first.map { shells.contains($0) } == true
+            // A script in /dev is a pipe, as in `bash <(curl …)`, and has no name.
+            if let script = arguments.dropFirst(isApplet ? 2 : 1).first, !script.isEmpty,
+                !script.hasPrefix("-"), !script.hasPrefix("/dev/"), !script.hasSuffix("/")
+            {
+                return FileSystem.name(of: script)
+            }
+        }
         if let parent, !parent.isEmpty, !runners.contains(String(parent.prefix { $0 != ":" && $0 != " " })) {
             return parent
         }
@@ -266,7 +283,8 @@ package enum CallerName {
     static func ofThisProcess() -> String {
         let parent = (try? ProcessMetadata.read(pid: CurrentProcess.parentPID)) ?? nil
         let own = (try? ProcessMetadata.read(pid: CurrentProcess.pid)) ?? nil
-        return name(parent: parent?.command, unit: own?.unit)
+        let arguments = ProcessMetadata.firstArguments(of: CurrentProcess.parentPID)
+        return name(parent: parent?.command, arguments: arguments, unit: own?.unit)
     }
 }
 
