@@ -64,6 +64,10 @@ struct HistogramTests {
                 issues that are not among the 20 largest. With --by severity, app or group, the
                 line (deploys) counts deployments.
 
+                With --ndjson, the first line has everything but the counts: the start, the
+                bucket size in milliseconds, and the deployments. Each further line has the
+                counts of one severity, application or group.
+
                 TIME is a date, an RFC 3339 time, a time of day such as 15:30, an age such as 2h
                 or 7d, now, today or yesterday. Times are UTC unless they have an offset.
 
@@ -186,10 +190,12 @@ struct HistogramTests {
         #expect(issuectl(["histogram", "--by", "fate"]).code == .usage)
     }
 
-    @Test("JSON is the daemon's reply as a whole, and NDJSON has a line for each series")
+    @Test("JSON is the daemon's reply as a whole; NDJSON has a line without the series, then a line for each series")
     func forms() {
         let series = #"{"key":"total","counts":[1],"more":2}"#
-        #expect(issuectl(["histogram", "--ndjson"], reply(series)).output == lines(series))
+        #expect(
+            issuectl(["histogram", "--ndjson"], reply(series)).output
+                == lines("{\"start\":\"2026-11-21T09:00:00.000Z\"}\n" + series))
         #expect(issuectl(["histogram", "--json"], reply(series)).output.contains(series))
     }
 }

@@ -82,9 +82,14 @@ struct RetentionTests {
         #expect(none.contains("\nMaxSize=                    not expected "))
     }
 
-    @Test("With --ndjson, each rule is a line; a user without permission is told who may see retention")
+    @Test(
+        "With --ndjson, the totals and each rule are a line; a user without permission is told who may see retention")
     func forms() {
-        #expect(issuectl(["retention", "--ndjson"], .reply(Self.reply)).output.split(separator: "\n").count == 5)
+        let lines = issuectl(["retention", "--ndjson"], .reply(Self.reply)).output.split(separator: "\n")
+        #expect(lines.count == 6)
+        #expect(
+            lines[0].hasPrefix(#"{"records":"#) && lines[0].contains(#""max_bytes":"#) && !lines[0].contains("rule"))
+        #expect(lines.dropFirst().allSatisfy { $0.contains("\"rule\"") })
         let denied = issuectl(["retention"], .failure(.refused(.denied)))
         #expect(
             denied.errors

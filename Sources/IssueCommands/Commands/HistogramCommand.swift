@@ -21,6 +21,8 @@ struct HistogramCommand: Command {
                 + "--metadata, --trace, --request and --end-user select whole issues, not single records.",
             "With --by app or group, the line * counts the records of all applications or issues that are not among "
                 + "the 20 largest. With --by severity, app or group, the line (deploys) counts deployments.",
+            "With --ndjson, the first line has everything but the counts: the start, the bucket size in milliseconds, "
+                + "and the deployments. Each further line has the counts of one severity, application or group.",
             FilterOptions.timeNote,
         ],
         examples: [
@@ -55,7 +57,7 @@ struct HistogramCommand: Command {
             HistogramParameters(filter: filter, bucket: bucket, by: dimension == .total ? nil : dimension))
         let hasTitles = dimension == .group && context.format == .human
         let titles = hasTitles ? Self.titles(of: answer.value.series, collector) : [:]
-        try context.print(answer, elements: "series") { reply in
+        try context.print(answer, elements: "series", hasHead: true) { reply in
             HistogramPage(
                 reply: reply, bucket: bucket, dimension: dimension, width: context.width, painter: context.painter,
                 titles: titles

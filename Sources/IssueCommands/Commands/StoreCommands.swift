@@ -231,6 +231,7 @@ struct RetentionCommand: Command {
                 + "frequent issues, until enough space is free; their number depends on the records that arrive until "
                 + "then. No rule removes records from the open range, to which new records are added. The counts of "
                 + "issues stay exact.",
+            "With --ndjson, the first line has the totals, and each further line a rule.",
             "You need the right to see all records.",
         ],
         examples: ["issuectl retention", "issuectl retention --json"])
@@ -240,7 +241,7 @@ struct RetentionCommand: Command {
     func run(in context: CommandContext) throws(CommandFailure) {
         let answer = try context.collector(denied: CommandFailure.deniedToSee("retention")).call(
             CollectorCalls.retention)
-        try context.print(answer, elements: "rules") { lines($0, context) }
+        try context.print(answer, elements: "rules", hasHead: true) { lines($0, context) }
     }
 
     private func lines(_ reply: RetentionReply, _ context: CommandContext) -> [String] {
