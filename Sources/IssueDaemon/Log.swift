@@ -84,7 +84,7 @@ package struct Log: Sendable {
         if let journal, (try? Socket.sendDatagram(JournalEntry(event, level, fields).bytes, to: journal)) != nil {
             return
         }
-        write(LogLine.text(level, event, fields, form: form))
+        write((form == .dated ? "\(Clock.wall) " : "") + LogLine.text(level, event, fields, form: form))
     }
 
     /// Writes to standard error. Errors are ignored, since there is nowhere to report them.
@@ -133,7 +133,7 @@ package enum LogLevel: String, CaseIterable, Comparable, Hashable, Sendable {
 
 /// The destination of the log (`Target=`).
 package enum LogTarget: String, CaseIterable, Hashable, Sendable {
-    /// The journal if standard error is connected to it; otherwise plain lines.
+    /// The journal if standard error is connected to it; otherwise plain lines with the time.
     case auto
     case journal, stderr
 }
@@ -177,7 +177,7 @@ package enum LogLine {
         var line =
             switch form {
             case .journal: "<\(level.priority)>\(message)"
-            case .plain: "issued: \(level.rawValue): \(message)"
+            case .plain, .dated: "issued: \(level.rawValue): \(message)"
             case .bare: "\(message)"
             }
         for (name, value) in fields { line += " \(name)=\(quoted(value))" }
@@ -224,6 +224,8 @@ package enum LogForm: Hashable, Sendable {
     case journal
     /// With the name of the level in front, for people.
     case plain
+    /// With the time in front of that, for a file or a terminal.
+    case dated
     /// The message and fields alone, for a journal entry that has the level in a field.
     case bare
 }
@@ -239,11 +241,12 @@ extension LogForm {
     package static func chosen(
         for target: LogTarget, stream: String?, device: UInt64?, inode: UInt64?
     ) -> LogForm {
-        switch target {
+        let leadsToJournal = if let stream, let device, let inode { stream == "\(device):\(inode)" } else { false }
+        return switch target {
         case .journal: .journal
-        case .stderr: .plain
-        case .auto:
-            if let stream, let device, let inode, stream == "\(device):\(inode)" { .journal } else { .plain }
+        // The journal adds the time itself.
+        case .stderr: leadsToJournal ? .plain : .dated
+        case .auto: leadsToJournal ? .journal : .dated
         }
     }
 

@@ -34,6 +34,17 @@ struct LogTests {
             ])
     }
 
+    @Test("A line that does not lead to the journal starts with the time in UTC, with milliseconds")
+    func dated() throws {
+        let (log, lines) = keptLog(.notice, .dated)
+        let before = Clock.wall
+        log.notice(.storeOpened)
+        let line = lines()[0]
+        #expect(line.hasSuffix("Z issued: notice: Database opened id=store.opened\n"))
+        let time = try #require(IssueTimestamp(String(line.prefix { $0 != " " })))
+        #expect(line.prefix { $0 != " " }.count == 24 && time >= before && time <= Clock.wall)
+    }
+
     @Test("The fields of a line below the level are not evaluated; the level changes for all copies of a log")
     func levels() {
         let (log, lines) = keptLog()
@@ -79,10 +90,11 @@ struct LogTests {
             .chosen(for: target, stream: stream, device: 4, inode: inode)
         }
         #expect(form(.auto, "4:5") == .journal)
-        #expect(form(.auto, "4:6") == .plain)
-        #expect(form(.auto, nil) == .plain)
-        #expect(form(.auto, "4:5", inode: nil) == .plain)
+        #expect(form(.auto, "4:6") == .dated)
+        #expect(form(.auto, nil) == .dated)
+        #expect(form(.auto, "4:5", inode: nil) == .dated)
         #expect(form(.journal, nil) == .journal)
+        #expect(form(.stderr, nil) == .dated)
         #expect(form(.stderr, "4:5") == .plain)
     }
 }
