@@ -175,7 +175,7 @@ struct ArgumentTests {
             ),
             (
                 ["list", "--since", "soon"],
-                "issuectl: invalid value 'soon' for --since; expected a date, an RFC 3339 time, a time of day such as 15:30, an age such as 2h or 7d, now, today or yesterday. See issuectl list --help\n"
+                "issuectl: invalid value 'soon' for --since; expected a date, an RFC 3339 time, a time of day such as 15:30, an age such as 2h or \"7 days ago\", now, today or yesterday. See issuectl list --help\n"
             ),
             (
                 ["list", "--color", "yes"],

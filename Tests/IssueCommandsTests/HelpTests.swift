@@ -201,7 +201,8 @@ struct HelpTests {
                 if the issues belong to more than one user.
 
                 TIME is a date, an RFC 3339 time, a time of day such as 15:30, an age such as 2h
-                or 7d, now, today or yesterday. Times are UTC unless they have an offset.
+                or "7 days ago", now, today or yesterday. Times are UTC unless they have an
+                offset.
 
                 Examples:
                   issuectl list --severity error --since 24h
@@ -262,7 +263,8 @@ struct HelpTests {
                   -h, --help                Show this help
 
                 TIME is a date, an RFC 3339 time, a time of day such as 15:30, an age such as 2h
-                or 7d, now, today or yesterday. Times are UTC unless they have an offset.
+                or "7 days ago", now, today or yesterday. Times are UTC unless they have an
+                offset.
 
                 Examples:
                   issuectl records --group g92c9da597585468b --limit 5
@@ -344,8 +346,8 @@ struct HelpTests {
 
                 Each line begins with the id of the record, which issuectl show and explain
                 accept. With --since, the records since TIME are shown first. TIME is a date, an
-                RFC 3339 time, a time of day such as 15:30, an age such as 2h or 7d, now, today
-                or yesterday. Times are UTC unless they have an offset.
+                RFC 3339 time, a time of day such as 15:30, an age such as 2h or "7 days ago",
+                now, today or yesterday. Times are UTC unless they have an offset.
 
                 If the daemon stops, the command waits until the daemon runs again, then
                 continues with the records that were not yet shown.

@@ -69,7 +69,8 @@ struct HistogramTests {
                 counts of one severity, application or group.
 
                 TIME is a date, an RFC 3339 time, a time of day such as 15:30, an age such as 2h
-                or 7d, now, today or yesterday. Times are UTC unless they have an offset.
+                or "7 days ago", now, today or yesterday. Times are UTC unless they have an
+                offset.
 
                 Examples:
                   issuectl histogram --app shop

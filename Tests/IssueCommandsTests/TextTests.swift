@@ -130,7 +130,9 @@ struct TextTests {
             ("15:00Z", "2026-11-21T15:00:00.000Z"), ("15:00+01:00", "2026-11-21T14:00:00.000Z"),
             ("8:05:30-02:30", "2026-11-21T10:35:30.000Z"), ("00:30+13:00", "2026-11-21T11:30:00.000Z"),
             ("yesterday 15:00+01:00", "2026-11-20T14:00:00.000Z"), ("yesterday 15:00", "2026-11-20T15:00:00.000Z"),
-            ("tomorrow", "2026-11-22T00:00:00.000Z"),
+            ("tomorrow", "2026-11-22T00:00:00.000Z"), ("3 hours ago", "2026-11-21T09:00:00.000Z"),
+            ("1h ago", "2026-11-21T11:00:00.000Z"), ("2 min ago", "2026-11-21T11:58:00.000Z"),
+            ("1h 30min AGO", "2026-11-21T10:30:00.000Z"),
         ])
     func moments(text: String, expected: String) {
         #expect(TimeExpression.moment(text, now: noon)?.description == expected)
@@ -139,7 +141,8 @@ struct TextTests {
     @Test(
         "A text that has none of the documented forms is not a time",
         arguments: [
-            "", "soon", "2026", "2026-13-01", "2h ago", "h", "5 parsecs", "-", "99999999999999999999d", "1.5h", "25:00",
+            "", "soon", "2026", "2026-13-01", "ago", " ago", "2ago", "-2h ago", "2 ago", "2h ago ago", "now ago", "h",
+            "5 parsecs", "-", "99999999999999999999d", "1.5h", "25:00",
             "8:0", "12:60", "today 8", "today  08:00", "2026-11-20T10", "2026-11-20T10:00+1", "15:00+1",
             "15:00+25:00", "15:00zz",
         ])
@@ -155,7 +158,8 @@ struct TextTests {
             ("12:00", "2026-11-22T12:00:00.000Z"), ("08:00+01:00", "2026-11-22T07:00:00.000Z"),
             ("tomorrow 8:00", "2026-11-22T08:00:00.000Z"),
             ("tomorrow", "2026-11-22T00:00:00.000Z"), ("2026-12-01", "2026-12-01T00:00:00.000Z"),
-            ("now", nil), ("today", nil), ("yesterday 23:00", nil), ("0s", nil), ("-8h", nil), ("8", nil),
+            ("now", nil), ("today", nil), ("1h ago", nil), ("+1h ago", nil), ("yesterday 23:00", nil), ("0s", nil),
+            ("-8h", nil), ("8", nil),
             ("soon", nil),
         ])
     func futureMoments(text: String, expected: String?) {

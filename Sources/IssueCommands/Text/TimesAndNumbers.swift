@@ -53,10 +53,11 @@ package enum DurationExpression {
 }
 
 /// Parses times: RFC 3339, a date, a time of day, an age such as `2h`, or a keyword. Without an offset, times are UTC,
-/// since all times are shown in UTC.
+/// since all times are shown in UTC. As in systemd.time(7), an age may end with `ago`.
 package enum TimeExpression {
     static let forms =
-        "a date, an RFC 3339 time, a time of day such as 15:30, an age such as 2h or 7d, now, today or yesterday"
+        "a date, an RFC 3339 time, a time of day such as 15:30, an age such as 2h or \"7 days ago\", now, today or "
+        + "yesterday"
     static let futureForms =
         "a date, an RFC 3339 time, a time of day such as 15:30, a time span such as 8h, or tomorrow"
 
@@ -74,7 +75,8 @@ package enum TimeExpression {
             return time?.moment(at: now).advanced(by: .milliseconds(days * day))
         }
         if let time = timeOfDay(word[...]) { return time.moment(at: now) }
-        if let span = span(word.hasPrefix("-") ? word.dropFirst() : word[...]) { return now.advanced(by: .zero - span) }
+        let age = word.hasPrefix("-") ? word.dropFirst() : word.hasSuffix(" ago") ? word.dropLast(4) : word[...]
+        if let span = span(age) { return now.advanced(by: .zero - span) }
         return IssueTimestamp(text) ?? IssueTimestamp(text + "T00:00:00Z") ?? IssueTimestamp(text + "Z")
             ?? IssueTimestamp(text + ":00Z")
             // A time without seconds but with an offset, such as 2026-11-22T03:12+01:00.
