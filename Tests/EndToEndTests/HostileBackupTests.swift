@@ -167,8 +167,15 @@ struct HostileBackupTests {
             let client = try RawClient(path: daemon.socket)
             let id = try client.report("Zaphod was here", app: "private")[0]
             let group = try client.show(id).group.id
-            _ = try client.call(
-                .setState, SetStateParameters(group: group, state: .resolved), returning: SetStateReply.self)
+            let until = IssueTimestamp.fromNow(.seconds(3600))
+            for state in [
+                SetStateParameters(group: group, state: .muted, until: until, untilCount: 5, note: "Trillian"),
+                SetStateParameters(group: group, state: .resolved, resolvedIn: "2.4.1"),
+                SetStateParameters(group: group, state: .resolved, isResolvedInNext: true),
+                SetStateParameters(group: group, state: .resolved),
+            ] {
+                _ = try client.call(.setState, state, returning: SetStateReply.self)
+            }
             _ = try client.call(.backup, BackupParameters(), returning: BackupReply.self)
             _ = try client.call(.repair, RepairParameters(), returning: RepairReply.self)
             _ = try client.call(.requeue, RequeueParameters(), returning: RequeueReply.self)
@@ -177,7 +184,6 @@ struct HostileBackupTests {
             filter.apps = ["private"]
             filter.text = "Zaphod"
             _ = try client.call(.purge, PurgeParameters(filter: filter), returning: PurgeReply.self)
-            let until = IssueTimestamp.fromNow(.seconds(3600))
             let added = try client.call(
                 .addSilence, AddSilenceMessage(silence: IssueSilence(apps: ["shop"], until: until, reason: "deploy")),
                 returning: AddSilenceMessage.self)
@@ -188,6 +194,13 @@ struct HostileBackupTests {
                 try await daemon.logs("notice: Operator request started request=\(request) \(who)")
             }
             try await daemon.logs("notice: Issue state changed request=set_state \(who)")
+            try await daemon.logs(" group=\(group) state=muted until=\(until) until_count=5 id=")
+            try await daemon.logs(" group=\(group) state=resolved resolved_in=2.4.1 id=")
+            try await daemon.logs(" group=\(group) state=resolved resolved_in_next=yes id=")
+            try await daemon.logs(" group=\(group) state=resolved id=")
+            try await daemon.logs(
+                #"parameters="{\"apps\":[\"shop\"],\"until\":\"\#(until)\",\"reason\":\"deploy\"}" id="#)
+            #expect(!daemon.log.contains("Trillian"))
             try await daemon.logs("private")
             #expect(!daemon.log.split(separator: "\n").contains { $0.contains("request=") && $0.contains("Zaphod") })
             // A dry run changes nothing, so it is not logged.

@@ -287,7 +287,7 @@ final class QueryService: Sendable {
             throw QueryFailure.notFound(id: parameters.group)
         }
         let change = GroupChange("set_state", parameters.group, "state", parameters.state.name)
-        logChange(change, .auditStateChanged, job)
+        logChange(change, .auditStateChanged, job, state: parameters)
         return SetStateReply(group: try reader.show(parameters.group, viewer: job.viewer).group)
     }
 
@@ -324,8 +324,10 @@ final class QueryService: Sendable {
         own.uid = Int64(job.process.sender.uid)
         own.reason = redacted(silence.reason) ?? ""
         let added = own
+        // The daemon sets the other members, and the log names the user anyway.
+        let given = JSONValue.object(added.jsonMembers.filter { !["id", "uid", "at", "count"].contains($0.key) })
         return try audited(
-            "add_silence", String(decoding: added.json, as: UTF8.self), job, result: { "done: \($0.silence.id)" }
+            "add_silence", String(decoding: given.json, as: UTF8.self), job, result: { "done: \($0.silence.id)" }
         ) {
             guard let stored = try writer.perform({ try $0.add(added, at: now) }) else {
                 throw QueryFailure.invalidFilter(
@@ -372,7 +374,11 @@ final class QueryService: Sendable {
     }
 
     /// Logs a change of a group.
-    private func logChange(_ change: GroupChange, _ event: LogEvent, _ job: QueryJob) {
+    ///
+    /// - Parameter state: The parameters of a change of the state. The note, which may contain anything, is not logged.
+    private func logChange(
+        _ change: GroupChange, _ event: LogEvent, _ job: QueryJob, state: SetStateParameters? = nil
+    ) {
         guard mayLogChange(job) else { return }
         let requester = job.process.sender
         log.log(
@@ -380,6 +386,9 @@ final class QueryService: Sendable {
             present: [
                 "request": change.request, "uid": "\(requester.uid)", "pid": "\(requester.pid)",
                 "command": requester.command ?? "", "group": change.group, change.name: change.value,
+                "until": state?.until?.description, "until_count": state?.untilCount?.description,
+                "until_newer_version": state?.untilNewerVersion == true ? "yes" : nil,
+                "resolved_in": state?.resolvedIn, "resolved_in_next": state?.isResolvedInNext == true ? "yes" : nil,
                 "corrections": change.corrections.isEmpty
                     ? nil : change.corrections.map { "\($0)" }.joined(separator: ","),
             ])
