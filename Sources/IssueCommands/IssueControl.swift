@@ -55,7 +55,7 @@ package struct IssueControl {
             throw CommandFailure(.usage, "\(error.message). See issuectl --help")
         }
         let rest = words[leading.endIndex...].drop { $0 == "--" }
-        if common.has(CommonOptions.version) { return printText("issuectl \(ProductVersion.text)\n") }
+        if common.has(CommonOptions.version) { return printText("\(program) \(ProductVersion.text)\n") }
         guard let name = rest.first else {
             guard common.has(CommonOptions.help) else {
                 throw CommandFailure(.usage, "missing command. See issuectl --help")
@@ -144,12 +144,20 @@ package struct IssueControl {
         return command
     }
 
+    /// The name of the program. `issuectl` prints help itself, before it runs `issued-sql`.
+    private var program: String {
+        switch context.sql {
+        case .library: "issued-sql"
+        case .program: "issuectl"
+        }
+    }
+
     private var generalHelp: String {
-        HelpText.text(of: Self.commands.map { $0.specification }, common: CommonOptions.leading)
+        HelpText.text(of: Self.commands.map { $0.specification }, common: CommonOptions.leading, program: program)
     }
 
     private func help(of specification: CommandSpecification) -> String {
-        HelpText.text(of: specification, common: CommonOptions.added(to: specification))
+        HelpText.text(of: specification, common: CommonOptions.added(to: specification), program: program)
     }
 
     private func printText(_ text: String) {

@@ -127,7 +127,8 @@ package enum DaemonStart: Sendable {
         arguments: [String], environment: HostEnvironment, output: (String) -> Void, errorOutput: (String) -> Void
     ) -> DaemonStart {
         do {
-            let options = try DaemonOptions(arguments)
+            var options = try DaemonOptions(arguments)
+            options.source = options.source.absolute
             switch options.action {
             case .printHelp:
                 output(DaemonOptions.help)

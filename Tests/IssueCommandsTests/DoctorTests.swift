@@ -368,6 +368,36 @@ struct DoctorTests {
         }
     }
 
+    @Test("The advice names systemctl only if the daemon is a service", arguments: [true, false])
+    func fixesOfHost(isService: Bool) throws {
+        let failures: [CollectorConnectionError] = [
+            .unreachable(path: "/x", .connectionRefused), .unreachable(path: "/x", .inputOutput), .malformed("x"),
+        ]
+        let host = { (facts: inout DoctorFacts) in
+            if !isService { (facts.service, facts.socketUnit) = (UnitFile(), UnitFile()) }
+        }
+        var fixes = try failures.compactMap { failure in
+            findings(
+                try facts { _ in
+                } _: { facts in
+                    host(&facts)
+                    facts.status = .failure(failure)
+                })["socket"]?.first?.fix
+        }
+        let found = findings(
+            try facts { status in
+                status.destinations[0].state = .paused
+                status.destinations[0].reason = "unauthorised"
+                status.destinations[0].advice = nil
+            } _: { facts in
+                host(&facts)
+                facts.clientVersion = "9"
+            })
+        fixes += ["token", "version"].compactMap { found[$0]?.first?.fix }
+        #expect(fixes.count == 5)
+        #expect(fixes.allSatisfy { $0.contains("systemctl") == isService }, "\(fixes)")
+    }
+
     @Test("A repair is advised for a database that was set aside, and not for a WAL without its database")
     func setAside() throws {
         func fix(_ fault: String) throws -> String {

@@ -32,6 +32,16 @@ struct ExplainTests {
         #expect(json.hasPrefix(#"{"name":"store.no-space","message":"No space left"#))
     }
 
+    @Test("The reason of a destination's state, as in status, is explained", arguments: ["no_answer", "timeout"])
+    func reason(word: String) {
+        let outcome = issuectl(["explain", word])
+        #expect(outcome.code == .success && outcome.calls.isEmpty)
+        #expect(outcome.output.hasPrefix("\(word)\n\n"))
+        #expect(outcome.output.contains("\nWhat to do: "))
+        #expect(
+            issuectl(["explain", "--app", "shop", word], .reply("{}")).calls.first?.contains("ExplainRecord") == true)
+    }
+
     @Test(
         "An error is found by its full name, or by the last part of the name in upper or lower case",
         arguments: ["NoSpace", "nospace"])

@@ -84,6 +84,15 @@ struct SQLTests {
             bounds: database.bounds, paths: paths)
     }
 
+    @Test("The help of issued-sql names issued-sql")
+    func ownName() {
+        let library = SQLAccess.library { (_) throws(CommandFailure) in throw CommandFailure(.refused, nil) }
+        #expect(issuectl(["--help"], sql: library).output.hasPrefix("Usage: issued-sql [OPTION...] COMMAND "))
+        #expect(issuectl(["sql", "--help"], sql: library).output.hasPrefix("Usage: issued-sql sql "))
+        #expect(issuectl(["--version"], sql: library).output.hasPrefix("issued-sql "))
+        #expect(issuectl(["sql", "--help"]).output.hasPrefix("Usage: issuectl sql "))
+    }
+
     @Test("issuectl sql runs the program issued-sql, and exits with the exit code of that program")
     func program() {
         var names: [String] = []

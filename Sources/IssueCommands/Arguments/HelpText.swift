@@ -3,10 +3,12 @@ enum HelpText {
     /// The width in columns.
     static let width = 80
 
-    /// Returns the help of a command.
-    static func text(of command: CommandSpecification, common: [OptionSpecification]) -> String {
+    /// Returns the help of a command of the program with this name.
+    static func text(
+        of command: CommandSpecification, common: [OptionSpecification], program: String = "issuectl"
+    ) -> String {
         var blocks = [
-            "Usage: issuectl \(command.name) [OPTION...]\(command.operands.usage)",
+            "Usage: \(program) \(command.name) [OPTION...]\(command.operands.usage)",
             Fitting.wrap(command.summary + ".", to: width).joined(separator: "\n"),
         ]
         let sections = command.sections + [("Common options", common)]
@@ -21,16 +23,18 @@ enum HelpText {
         return blocks.joined(separator: "\n\n") + "\n"
     }
 
-    /// Returns the help of the program.
-    static func text(of commands: [CommandSpecification], common: [OptionSpecification]) -> String {
+    /// Returns the help of the program with this name.
+    static func text(
+        of commands: [CommandSpecification], common: [OptionSpecification], program: String = "issuectl"
+    ) -> String {
         let widest = commands.map(\.name.count).max() ?? 0
         let list = commands.map { "  \(Fitting.pad($0.name, to: widest))  \($0.summary)" }
         return [
-            "Usage: issuectl [OPTION...] COMMAND [ARGUMENT...]",
+            "Usage: \(program) [OPTION...] COMMAND [ARGUMENT...]",
             "Report issues to the issue daemon of this host, and query them.",
             "Commands:\n" + list.joined(separator: "\n"),
             block("Options", common, indent: column(of: common)),
-            "Run issuectl COMMAND --help or issuectl help COMMAND for more about a command.",
+            "Run \(program) COMMAND --help or \(program) help COMMAND for more about a command.",
             """
             Exit status:
               0   success

@@ -88,10 +88,10 @@ extension DoctorCheck {
             fix = "systemctl edit issued.socket: SocketMode=0666, then: systemctl restart issued.socket"
         case .unreachable(let path, .connectionRefused):
             message = "no daemon listens at \(path)"
-            fix = "systemctl restart issued.socket issued.service"
+            fix = restart(facts, "issued.socket issued.service")
         case .unreachable(let path, let error):
             message = "cannot connect to \(path): \(error)"
-            fix = "systemctl status issued.socket issued.service"
+            fix = isService(facts) ? "systemctl status issued.socket issued.service" : readLog(facts, "")
         case .untrusted(let path, let reason):
             message = "\(path) is not trusted: \(reason)"
             fix =
@@ -105,7 +105,7 @@ extension DoctorCheck {
             fix = "unset ISSUED_SOCKET, or use --socket with another path"
         case .malformed(let reason):
             message = "the daemon sent an invalid reply: \(reason)"
-            fix = "install the same version of issuectl and issued, then systemctl restart issued"
+            fix = "install the same version of issuectl and issued, then: \(restart(facts))"
         case .closed, .timedOut:
             message = "the daemon does not reply: \(failure)"
             fix = "\(readLog(facts, "--lines 50")); then restart issued"
@@ -120,6 +120,11 @@ extension DoctorCheck {
     private static func readLog(_ facts: DoctorFacts, _ options: String) -> String {
         isService(facts)
             ? "journalctl --unit issued \(options)" : "read the daemon's log, which it writes to standard error"
+    }
+
+    /// Returns the command that restarts the daemon, or a request to do so if the daemon is not a service.
+    private static func restart(_ facts: DoctorFacts, _ units: String = "issued") -> String {
+        isService(facts) ? "systemctl restart \(units)" : "restart the daemon"
     }
 
     private static func permissions(_ facts: DoctorFacts) -> [DoctorFinding]? {
@@ -188,7 +193,7 @@ extension DoctorCheck {
         return [
             DoctorFinding(
                 .warning, "issuectl is \(facts.clientVersion), but the running daemon is \(daemon.version)",
-                fix: "systemctl restart issued; if that does not help, install the same version of both")
+                fix: "\(restart(facts)); if that does not help, install the same version of both")
         ]
     }
 
@@ -313,7 +318,7 @@ extension DoctorCheck {
             case .restart:
                 DoctorFinding(
                     .warning, fault.text,
-                    fix: isService(facts) ? "systemctl restart issued.socket issued.service" : "restart the daemon")
+                    fix: restart(facts, "issued.socket issued.service"))
             case .refusing, .keepFree, .ledger, .damagedBlocks, .commitsLost, .setAside, .credential, nil: nil
             }
         }
@@ -448,7 +453,10 @@ extension DoctorCheck {
                 "check Proxy=; for a proxy with a password, set https_proxy= or http_proxy= in the unit's environment "
                     + "instead"
             case "forbidden": "check the account, its rights and its allowed addresses"
-            default: "write the right token into /etc/credstore, then: systemctl restart issued"
+            default:
+                isService(facts)
+                    ? "write the right token into /etc/credstore, then: systemctl restart issued"
+                    : "write the right token into the file that Credential= names"
             }
         }
     }

@@ -20,8 +20,9 @@ struct ExplainCommand: Command {
         notes: [
             "ID is the id of a record or of an issue. Shows why the record, or the newest record of the issue, "
                 + "belongs to its issue. The id of an issue that was merged into another one is still valid.",
-            "ERROR is the identifier of a line in the daemon's log (id=store.no-space), or the name of an error "
-                + "such as NoSpace. Shows what happened and what to do. No daemon is needed.",
+            "ERROR is the identifier of a line in the daemon's log (id=store.no-space), the name of an error such as "
+                + "NoSpace, or a reason that issuectl status shows for a destination, such as no_answer. Shows what "
+                + "happened and what to do. No daemon is needed.",
             "MESSAGE is any other text. Shows which issue the message would join, what redaction would remove, "
                 + "which limits would apply now and, if you may see all records, which notifiers would report it. "
                 + "Nothing is stored. With one of the options under Message, the argument is always a message. The "
@@ -249,11 +250,11 @@ struct ExplainCommand: Command {
     private static func text(_ value: JSONValue) -> String { String(decoding: value.json, as: UTF8.self) }
 }
 
-/// A message of the log or an error that `issuectl explain` explains.
+/// A message of the log, an error or a reason of a destination that `issuectl explain` explains.
 struct ExplainedEntry: Sendable {
-    /// The identifier of the message or the full name of the error.
+    /// The identifier of the message, the full name of the error, or the reason.
     let name: String
-    /// The text of the message; nil for an error.
+    /// The text of the message; nil for an error or a reason.
     let message: String?
     let meaning: String
     let action: String?
@@ -269,11 +270,18 @@ struct ExplainedEntry: Sendable {
                 name: error.name, message: nil, meaning: MessageCatalog.plain(error.meaning),
                 action: MessageCatalog.plain(error.action))
         }
+        + ExplainedReason.all.map { reason in
+            ExplainedEntry(
+                name: reason.name, message: nil, meaning: MessageCatalog.plain(reason.meaning),
+                action: MessageCatalog.plain(reason.action))
+        }
 
     var title: String { message.map { "\(name): \($0)" } ?? name }
 
-    /// Returns `true` if the word is the name, or the last part of the name of an error. Case does not count.
+    /// Returns `true` if the word is the name, or the last part of the name of an error. Case does not count, except in a
+    /// reason, since `Timeout` may be a message.
     func isNamed(_ word: String) -> Bool {
+        guard name.contains(".") else { return name == word }
         let wanted = word.lowercased()
         return name.lowercased() == wanted
             || message == nil && name.split(separator: ".").last?.lowercased() == wanted
@@ -293,7 +301,7 @@ struct ExplainedEntry: Sendable {
         guard word.first?.isUppercase == true, word.dropFirst().contains(where: \.isUppercase),
             word.utf8.allSatisfy({ (0x41...0x5A).contains($0) || (0x61...0x7A).contains($0) })
         else { return nil }
-        let errors = all.filter { $0.message == nil }
+        let errors = all.filter { $0.message == nil && $0.name.contains(".") }
         return NearestName.find(word, among: errors.compactMap { $0.name.split(separator: ".").last.map(String.init) })
     }
 

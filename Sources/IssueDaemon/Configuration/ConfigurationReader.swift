@@ -99,6 +99,16 @@ package enum ConfigurationSource: Hashable, Sendable {
     /// The file with this path, and the drop-ins in `FILE.d/`.
     case file(String)
 
+    /// The source with an absolute path, because messages about the file are read in other folders, too. Unchanged if
+    /// the current folder is unknown.
+    var absolute: ConfigurationSource {
+        guard case .file(let path) = self, !path.hasPrefix("/"),
+            let folder = try? FileSystem.readLink("/proc/self/cwd"), folder.first == UInt8(ascii: "/")
+        else { return self }
+        let name = path.hasPrefix("./") ? String(path.dropFirst(2)) : path
+        return .file("\(String(decoding: folder, as: UTF8.self))/\(name)")
+    }
+
     /// The path of the main file.
     func path(in environment: HostEnvironment) -> String {
         switch self {

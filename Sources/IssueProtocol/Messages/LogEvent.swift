@@ -304,19 +304,18 @@ package struct LogEvent: Hashable, Sendable {
     package static let destinationUnreachable = LogEvent(
         "destination.unreachable", "Destination unreachable; records are kept and retried",
         "No trusted connection to the destination can be made.",
-        "Look up `reason=` under [States of a destination](Operations.md#states-of-a-destination); check network, "
-            + "DNS, TLS and proxy.",
+        "Run `issuectl explain` with the value of `reason=`; check network, DNS, TLS and proxy.",
         messageID: "74e83562eb804ea88d96a96eca8b26af")
     package static let destinationUnavailable = LogEvent(
         "destination.unavailable", "Destination unavailable; records are kept and retried",
         "The destination was reached but does not accept records.",
-        "Look up `reason=` under [States of a destination](Operations.md#states-of-a-destination).",
+        "Run `issuectl explain` with the value of `reason=`.",
         messageID: "74e83562eb804ea88d96a96eca8b26af")
     package static let destinationReasonChanged = LogEvent(
         "destination.reason-changed", "Destination still unavailable, for another reason",
         "The destination fails for another reason than `before=`. At most ten outages and changes an hour are logged; "
             + "`left_out=` is the number of those not logged since the last entry.",
-        "Look up `reason=` under [States of a destination](Operations.md#states-of-a-destination).",
+        "Run `issuectl explain` with the value of `reason=`.",
         messageID: "74e83562eb804ea88d96a96eca8b26af")
     package static let destinationRejecting = LogEvent(
         "destination.rejecting", "Destination reached again, but it rejects every record",

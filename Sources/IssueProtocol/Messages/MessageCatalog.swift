@@ -81,8 +81,8 @@ package enum MessageCatalog {
     }
 }
 
-/// Documentation/Messages.md: all messages of the log and all errors of the socket interface, with their meaning and
-/// what to do.
+/// Documentation/Messages.md: all messages of the log, all errors of the socket interface and all reasons of
+/// destinations, with their meaning and what to do.
 ///
 /// `issued --list-messages` prints the page, and a test compares it with the file.
 package enum MessagePage {
@@ -122,6 +122,11 @@ package enum MessagePage {
             reached](Operations.md#the-daemon-cant-be-reached).
 
             \(table(["error"], ExplainedError.all.map(row)))
+            ## Reasons of destinations
+
+            `issuectl status` shows the state of a destination and the reason for it, such as `waiting: no_answer`.
+
+            \(table(["reason"], ExplainedReason.all.map { row($0.name, $0.meaning, $0.action) }))
             """
     }
 
@@ -135,8 +140,10 @@ package enum MessagePage {
         "| `\(event.id)` | \(event.message) | \(event.meaning) | \(event.action ?? "Nothing.") |"
     }
 
-    private static func row(_ error: ExplainedError) -> String {
-        "| `\(error.name)` | \(error.meaning) | \(error.action) |"
+    private static func row(_ error: ExplainedError) -> String { row(error.name, error.meaning, error.action) }
+
+    private static func row(_ name: String, _ meaning: String, _ action: String) -> String {
+        "| `\(name)` | \(meaning) | \(action) |"
     }
 }
 
@@ -208,6 +215,99 @@ package struct ExplainedError: Equatable, Sendable {
             [.methodNotFound(""), .interfaceNotFound("")],
             "This version of the daemon does not support the call.",
             "Check that the daemon is not older than the application or `issuectl`."
+        ),
+    ]
+}
+
+/// A reason for the state of a destination, and its explanation for users.
+///
+/// Documentation/Messages.md is generated from these values, and `issuectl explain` prints them.
+package struct ExplainedReason: Equatable, Sendable {
+    package let name: String
+    /// The cause and the consequences, in Markdown.
+    package let meaning: String
+    /// The advice to the user, in Markdown.
+    package let action: String
+
+    /// All reasons that `issuectl status` may show: first those for which a destination waits, then those for which it
+    /// is paused.
+    package static let all = groups.flatMap { group in
+        group.names.map { ExplainedReason(name: $0, meaning: group.meaning, action: group.action) }
+    }
+
+    private static let groups: [(names: [String], meaning: String, action: String)] = [
+        (
+            ["send_rate"], "Records wait for `SendRate=`; the next attempt is shown.",
+            "Nothing; see [How fast records are sent](RateLimits.md#how-fast-records-are-sent)."
+        ),
+        (
+            ["refused", "timeout", "unreachable", "reset", "tls"],
+            "The daemon could not connect, or the connection broke. The records are kept and sent later.",
+            "Check the network, the proxy and `CAFile=`."
+        ),
+        (
+            ["no_answer"],
+            "The request was sent, but no answer came. It is sent again, and its records are counted as possible "
+                + "duplicates.",
+            "Raise `RequestTimeout=` on a slow connection."
+        ),
+        (
+            ["too_many_requests", "overloaded"],
+            "The answer was 429 or 503: the destination asks for a lower rate. The rate is halved, down to a tenth, and "
+                + "recovers later.",
+            "Lower `SendRate=` if it persists."
+        ),
+        (
+            ["server_error", "request_timeout", "too_early"],
+            "The answer was another 5xx, 408 or 425, or not valid HTTP. The request is sent again.", "Wait."
+        ),
+        (
+            ["resuming"], "The daemon has started, and sends a batch again whose answer is unknown.", "Nothing."
+        ),
+        (
+            ["store_failed"], "The daemon can't use its database.", "Run `issuectl doctor`."
+        ),
+        (
+            ["unauthorised"], "The answer was 401: the token or password is wrong.",
+            "Check the token and the region; a wrong region gives the same answer."
+        ),
+        (
+            ["forbidden"],
+            "The answer was 402, 403 or 451; for Elasticsearch also a 403 for a document, such as for a read-only index.",
+            "Check the account and its allowed addresses, the index, and the proxy if the answer names one."
+        ),
+        (
+            ["proxy_refuses"], "The answer was 407, which only a proxy sends.",
+            "Check `Proxy=`; for a password, leave it unset and set `https_proxy` or `http_proxy` "
+                + "([Destinations.md](Destinations.md#proxies-and-tls))."
+        ),
+        (
+            ["not_found", "method_not_allowed"],
+            "The answer was 404, 410 or another 4xx, or a 200 from a server that is not the expected store; or an index "
+                + "of Elasticsearch does not exist or is closed.",
+            "Check `Region=`, `URL=` or `Index=`; for ClickHouse, run the schema; for OTLP, allow JSON and gzip."
+        ),
+        (
+            ["redirected"],
+            "The answer was 3xx. Redirects are never followed, since the token would be sent to an address that is not "
+                + "in the configuration.",
+            "Check `URL=`."
+        ),
+        (
+            ["many_lines_refused"],
+            "More than 32 lines of a batch were rejected, and they outnumber the accepted ones. The cause is probably "
+                + "not in the lines, so none is given up. [Priority records](Glossary.md) are still sent.",
+            "Look at the destination's own log, at the account's limits and field types, and at `Type=`."
+        ),
+        (
+            ["no_credential"],
+            "There is no token to send with. The daemon looks for the file of `Credential=/path` every 5 s, but a "
+                + "credential of the unit needs a restart.",
+            "Read the advice in `issuectl status`, which names file and line."
+        ),
+        (
+            ["misconfigured"], "Its section of the configuration has an error.",
+            "Fix the line that the advice in `issuectl status` names, and reload."
         ),
     ]
 }

@@ -1,4 +1,5 @@
 import Foundation
+import IssueCore
 import IssueProtocol
 import Testing
 
@@ -22,8 +23,19 @@ struct MessagePageTests {
         }
         for row in rows {
             let cells = row.split(separator: " | ").count
-            #expect(cells == (row.contains("`org.") ? 3 : 4) && row.hasSuffix(". |"), "\(row)")
+            let isReason = ExplainedReason.all.contains { row.hasPrefix("| `\($0.name)` | ") }
+            #expect(cells == (row.contains("`org.") || isReason ? 3 : 4) && row.hasSuffix(". |"), "\(row)")
         }
+    }
+
+    @Test("Every reason that a destination may have is explained once")
+    func reasons() {
+        let names = ExplainedReason.all.map(\.name)
+        #expect(Set(names).count == names.count)
+        let known =
+            FailureClass.allCases.map(\.rawValue) + PauseReason.allCases.map(\.rawValue)
+            + ["send_rate", "resuming", StoreStatus.failureReason, NotifierStatus.misconfigured]
+        #expect(Set(names) == Set(known))
     }
 
     @Test("All messages differ")

@@ -104,6 +104,10 @@ struct DaemonOptionsTests {
         #expect(warned.code == 0)
         #expect(
             warned.complaints.contains("\nWarning: \(doubtful):3: Destination elasticsearch: Index=Issues has capital"))
+        let relative = decide(["--check", "no-such-file.conf"] + user, in: environment)
+        #expect(
+            relative.complaints.contains("\(FileManager.default.currentDirectoryPath)/no-such-file.conf"),
+            "\(relative.complaints)")
         // The daemon itself starts despite the errors.
         #expect(decide(["--config", bad], in: environment).code == nil)
         let printed = decide(["--print-config", "--config", bad], in: environment)
