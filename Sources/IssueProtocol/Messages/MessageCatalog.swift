@@ -295,8 +295,10 @@ package struct ExplainedReason: Equatable, Sendable {
         ),
         (
             ["many_lines_refused"],
-            "More than 32 lines of a batch were rejected, and they outnumber the accepted ones. The cause is probably "
-                + "not in the lines, so none is given up. [Priority records](Glossary.md) are still sent.",
+            "More than 32 lines of a batch were rejected, or lines have been rejected for 5 minutes, and they outnumber "
+                + "the accepted ones. The cause is probably not in the lines, so none is given up. This does not happen "
+                + "if the lines of at least as many users were all accepted. [Priority records](Glossary.md) are still "
+                + "sent.",
             "Look at the destination's own log, at the account's limits and field types, and at `Type=`."
         ),
         (
