@@ -60,7 +60,7 @@ package struct Webhook: Sendable {
     package func probe(_ url: WebhookURL) -> DestinationProbe {
         DestinationProbe(
             connecting: request(to: url, within: min(timeout, .seconds(10))),
-            "connected to \(url.origin), and sent nothing")
+            "connected to \(url.origin) or only to its proxy, and sent nothing")
     }
 
     /// Returns an empty POST request.
@@ -454,6 +454,6 @@ extension NotificationMessage {
     /// Whether an operator should look at the message immediately.
     var isUrgent: Bool { !kinds.isDisjoint(with: [.storeFault, .destinationPaused, .destinationDelayed, .critical]) }
 
-    /// Whether the message reports nothing but ends.
+    /// Whether all events of the message are recoveries; `false` if it has no events.
     var isRecovery: Bool { !kinds.isEmpty && kinds.isSubset(of: .recoveries) }
 }

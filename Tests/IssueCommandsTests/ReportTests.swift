@@ -293,7 +293,8 @@ struct ReportTests {
         #expect(outcome.output == "")
         #expect(
             outcome.errors == """
-                issuectl: saved the reports in /unsent; your next issuectl command or reporting program will send them: \
+                issuectl: saved the reports in /unsent, to be sent by your next issuectl command or reporting program; \
+                the cause: \
                 the daemon did not reply in time: try again
 
                 """)

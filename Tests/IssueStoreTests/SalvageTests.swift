@@ -76,7 +76,7 @@ struct SalvageTests {
         }
     }
 
-    @Test("Every repair keeps the templates of senders, the issues, and which records are not reportable")
+    @Test("Every repair keeps the senders' own templates, the issues, and the mark that a record is not reportable")
     func templates() throws {
         try TemporaryStore.with { store in
             var records = [
@@ -147,7 +147,7 @@ struct SalvageTests {
             let second = try store.setAside(as: "second")
             store.settings.randomBits = { 0x2222_2222_2222_2222 }
             let writer = try store.writer()
-            // Each file has lost other records since.
+            // Since then, each file has lost some records, but not the same ones.
             for (file, lost) in [(first, 4...6), (second, 5...12)] as [(String, ClosedRange<RowID>)] {
                 let connection = try DatabaseConnection(path: file)
                 let log = try BlockLog(on: connection)
@@ -155,7 +155,7 @@ struct SalvageTests {
             }
             let files = isNewestFirst ? [second, first] : [first, second]
             let recovered = try files.map { try store.importSalvaged($0, into: writer).recovered }
-            // Only two of them are in neither file.
+            // Only two of the 25 records are in neither file.
             #expect(recovered == [17, 6])
             #expect(try store.importSalvaged(first, into: writer) == SalvageResult(unreadable: 3))
             try expectSound(store)
@@ -242,7 +242,7 @@ struct SalvageTests {
     }
 
     @Test(
-        "The number of unreadable records is a minimum if the table that shows it is lost, or if the newest row is unknown",
+        "The number of unreadable records is a minimum if the ledger or the ranges are lost, or the newest row is unknown",
         arguments: [
             ("", false, false), ("", true, true), ("DROP TABLE ledger", false, true),
             ("DROP TABLE ranges", false, true),
@@ -316,7 +316,7 @@ struct SalvageTests {
     }
 
     @Test(
-        "A repair forwards only pending records again and, unless the file is of an earlier version, dead letters",
+        "After a repair, pending records and, unless the file is of an earlier version, dead letters are forwarded again",
         arguments: [false, true])
     func fates(isOlder: Bool) throws {
         try TemporaryStore.with { store in
@@ -347,7 +347,7 @@ struct SalvageTests {
             // None of the records is shown as not reportable, since no application has marked one.
             let shown = try store.reader().allRecords()
             #expect(shown.allSatisfy { $0.record.reportable == true })
-            // Records that were not pending in the first file are not forwarded after a repair of a file without fates.
+            // The second file gets no fates. The records that the first repair did not queue are still not forwarded.
             let second = try store.setAside(as: "second")
             try DatabaseConnection(path: second).execute(
                 "DELETE FROM destinations; DELETE FROM batches; DELETE FROM singles")
@@ -390,7 +390,8 @@ struct SalvageTests {
         }
     }
 
-    /// Moves aside a store of six calls of 100 records each, without the pages of some tables and indexes.
+    /// Stores six calls of 100 records each, moves the database aside, and overwrites the pages of the given tables and
+    /// indexes with zeros. Returns the new path.
     private func setAsideWithout(_ names: [String], _ store: TemporaryStore) throws -> String {
         do {
             let writer = try store.writer()
@@ -411,7 +412,7 @@ struct SalvageTests {
     }
 
     @Test(
-        "A record with an unreadable sender gets it from the index, or else only its user",
+        "An unreadable sender is read from its index; without the index, only the record's user is known",
         arguments: [
             (["senders"], "shop"), (["senders", "sqlite_autoindex_senders_1"], nil),
             (["processes"], "shop"),
@@ -473,7 +474,7 @@ struct SalvageTests {
             let writer = try store.writer()
             let result = try store.importSalvaged(old, into: writer)
             #expect(result.recovered > 1500)
-            // The original number is unknown.
+            // The repair can't know the original number of records, so the sum may be higher.
             #expect(result.recovered + result.unreadable >= 2000)
             try expectSound(store)
         }

@@ -261,7 +261,7 @@ struct ReportSession {
             let what = entries.contains { $0.line != nil } ? "the reports" : "the report"
             let why = CommandFailure(error).message ?? ""
             context.warn(
-                "saved \(what) in \(folder); your next issuectl command or reporting program will send them: "
+                "saved \(what) in \(folder), to be sent by your next issuectl command or reporting program; the cause: "
                     + why)
         }
     }
@@ -366,7 +366,7 @@ package struct ReportEnvironment {
     package var makeProducer: () -> String
     /// The default application name, see `CallerName`; nil if there is none.
     package var caller: String?
-    /// Keeps a call for the next program of this user that reports.
+    /// Saves a call. The user's next `issuectl` command or reporting program sends it.
     ///
     /// Takes the encoded call, the producer and the number of the first record. Returns the folder.
     var keep: (_ call: [UInt8], _ producer: String, _ sequence: Int64) throws(SpillFailure) -> String
@@ -392,7 +392,9 @@ extension ReportEnvironment {
             makeProducer: ProducerName.random, caller: CallerName.ofThisProcess(),
             keep: { (call, producer, sequence) throws(SpillFailure) in
                 guard let folder else {
-                    throw SpillFailure("STATE_DIRECTORY, XDG_STATE_HOME and HOME name no folder for unsent reports")
+                    throw SpillFailure(
+                        "STATE_DIRECTORY, XDG_STATE_HOME and HOME name no folder for unsent reports, or issuectl is "
+                            + "privileged")
                 }
                 // If the call cannot be saved, the user is told now. With `issues: 0`, no later run reports the loss.
                 try folder.keep(call, of: producer, from: sequence, issues: 0)

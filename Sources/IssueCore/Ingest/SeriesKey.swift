@@ -16,8 +16,9 @@ package struct SeriesDescription: Hashable, Sendable {
 
     /// Returns the description of the overflow series of a group or an application.
     ///
-    /// Of the record's attributes, the description has only those on which forwarding depends. These have few values,
-    /// so a sender cannot create many overflow series by varying them.
+    /// Of the record's attributes, the description has only the severity and `isReportable`, on which forwarding
+    /// depends, and the application name if it is that of the account. These have few values, so a sender cannot create
+    /// many overflow series by varying them.
     ///
     /// - Parameters:
     ///   - series: The description of the series that a record above a limit would have.

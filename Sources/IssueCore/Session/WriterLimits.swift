@@ -35,7 +35,8 @@ package struct CommitSizePolicy: Sendable {
         self.shared = shared
     }
 
-    /// Returns the maximum cost of the next commit, in the units of `ReportCost`.
+    /// Returns the cost at which the next commit is full, in the units of `ReportCost`. Its last submission may exceed
+    /// it.
     package func limit(at now: MonotonicInstant) -> Int {
         guard let sharedUntil, now < sharedUntil else { return bulk }
         return shared
@@ -167,12 +168,12 @@ package struct CheckpointPolicy: Equatable, Sendable {
     }
 }
 
-/// The disk space that the store uses and keeps free apart from the database, in bytes.
+/// Limits on the WAL, on free pages and on free disk space, in bytes.
 ///
 /// On a small file system, these are fixed parts of its size, so that most of it is left for records.
 package struct DiskBudget: Equatable, Sendable {
-    /// The growth of the write-ahead log (WAL) after which it is checkpointed, while all reports wait. At twice this
-    /// length, it is reset.
+    /// The growth of the write-ahead log (WAL) after which it is checkpointed. All reports wait during a checkpoint. At
+    /// twice this length, the WAL is reset.
     package let checkpointBytes: Int64
     /// The size above which the WAL file is truncated when the WAL is reset.
     package let typicalWALBytes: Int64
@@ -180,7 +181,7 @@ package struct DiskBudget: Equatable, Sendable {
     package let maxWALBytes: Int64
     /// The size that the WAL must not reach while a backup holds a snapshot.
     package let maxWALBytesDuringBackup: Int64
-    /// The size of the free pages at which they begin to be returned to the file system.
+    /// The total size of the free pages at which the daemon begins to return them to the file system.
     package let spareBytes: Int64
     /// The free space with which a commit of the usual size is not refused. If retention kept less free, reports could
     /// be refused although records could be removed.
@@ -211,7 +212,7 @@ package struct WALLimits: Equatable, Sendable {
         case closed
         /// In addition, queries that hold a snapshot are interrupted.
         case interrupting
-        /// In addition, commits must wait until the WAL has been reset.
+        /// In addition, reports are refused until the WAL has been reset.
         case full
 
         package static func < (left: Pressure, right: Pressure) -> Bool { left.rawValue < right.rawValue }

@@ -6,7 +6,7 @@ import UnixIO
 ///
 /// Two files are locked: the database, and a file next to it whose name ends in `.lock`, which is created first.
 /// With both, a second daemon is refused even if the `.lock` file was removed. The locks are held to the end of the
-/// process. If one can't be taken for a reason other than a second daemon, such as a full disk, the daemon runs without
+/// process; if a new database is created, its lock replaces that of the old one. If one can't be taken for a reason other than a second daemon, such as a full disk, the daemon runs without
 /// it.
 final class StoreLock: Sendable {
     private struct Held: ~Copyable {
@@ -80,8 +80,9 @@ final class StoreLock: Sendable {
         held.withLock { held in
             do throws(Errno) {
                 guard held?.path != path else {
-                    // If even the `.lock` file can't be locked, `lockDatabase()` could fail and close its descriptor of
-                    // the database. That would release the locks of SQLite, which may have the database open.
+                    // If the `.lock` file could not be locked, locking the database would probably fail, too, and close
+                    // a descriptor of it. That would release SQLite's locks if SQLite has the database open, so it
+                    // isn't tried.
                     if held?.hasLock == true { try held?.lockDatabase() }
                     return true
                 }

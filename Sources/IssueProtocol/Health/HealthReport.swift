@@ -63,7 +63,7 @@ package struct HealthFinding: Equatable, Sendable {
         case ledger
         /// A destination is paused, or its oldest record or correction has been pending for too long.
         case destination
-        /// Records for a destination became dead letters recently, and it has accepted nothing since.
+        /// A destination has recently got a dead letter, and has accepted nothing since.
         case deadLetters = "dead-letters"
         /// Records expired recently: they were removed before a destination had them.
         case expired
@@ -79,7 +79,7 @@ package struct HealthFinding: Equatable, Sendable {
     /// The name of the destination; nil if the finding is not about a single destination, or if it repeats a fault that
     /// the daemon has reported.
     package var destination: String?
-    /// A clause. It begins without a capital letter and ends without a period.
+    /// A clause. Its first word is not capitalised, unless it is a name, and there is no full stop at the end.
     package var message: String
 
     package init(_ kind: Kind, _ verdict: HealthVerdict, destination: String? = nil, _ message: String) {

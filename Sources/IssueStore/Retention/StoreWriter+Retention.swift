@@ -137,8 +137,8 @@ struct RecordRemoval {
     /// could not be requeued, and its line would only take space.
     ///
     /// - Parameters:
-    ///   - rows: The rows that are about to be removed.
-    ///   - kept: Those of `rows` that are kept.
+    ///   - rows: The range of rows from which records are about to be removed.
+    ///   - kept: The rows in this range whose records, and dead letters, are kept.
     /// - Returns: `true` if there may be more.
     func deleteDeadLetters(of rows: ClosedRange<RowID>, keeping kept: [RowID] = []) throws(SQLiteError) -> Bool {
         try connection.run(
@@ -164,9 +164,9 @@ struct RecordRemoval {
 
     /// Deletes batches that have no records left. Unfinished batches are kept.
     ///
-    /// Batches of kind 0, which were made by scanning the record log, are nearly in the order of their rows. Therefore,
-    /// deletion stops at the first one whose span ends after `last`. The newest batch is always kept, because SQLite
-    /// would otherwise assign its id again.
+    /// The ids of batches of kind 0, which were made by scanning the record log, ascend nearly in the same order as the
+    /// records in them. Therefore, deletion stops at the first such batch whose span ends after `last`. The newest batch
+    /// is always kept, because SQLite would otherwise assign its id again.
     ///
     /// - Returns: `true` if there may be more.
     private func deleteBatches(through last: RowID) throws(SQLiteError) -> Bool {

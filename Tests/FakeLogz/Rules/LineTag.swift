@@ -1,4 +1,4 @@
-/// A problem that the service would find in a line after its 200.
+/// A problem that the service would find in a line only after it has responded with 200.
 ///
 /// Named as in the service's documentation where possible.
 package enum LineTag: String, Hashable, Sendable, CaseIterable {

@@ -46,7 +46,9 @@ struct SeparateLinesTests {
         #expect(lines.allSatisfy { set.contains($0.lowerBound) && !set.contains($0.upperBound) })
     }
 
-    @Test("Many separate lines of one part may be refused while as many were not sent", .timeLimit(.minutes(5)))
+    @Test(
+        "A destination may refuse many lines of a part from which equally many other lines were not sent",
+        .timeLimit(.minutes(5)))
     func separateUnsentLines() {
         let count = 300_000
         // Of every three lines, the first is not sent, and the second is refused.

@@ -80,7 +80,7 @@ struct TitlePatternTests {
             }, limit: limit)
     }
 
-    @Test("Groups whose titles differ in one word are suggested for merging, each with the first such group")
+    @Test("A group is suggested for merging with the first similar group: one word differs, of at least three")
     func suggestions() {
         #expect(
             pairs(["user ann is gone", "user bob is gone", "disk is full", "user carl is gone"]) == [
