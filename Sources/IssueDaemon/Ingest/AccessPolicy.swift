@@ -19,7 +19,8 @@ struct AccessPolicy: Equatable, Sendable {
     /// The id that the kernel reports for a user it can't map.
     static let nobody: UInt32 = 65_534
 
-    /// Returns the records that a user may read.
+    /// Returns the records that a user may read. Each query is restricted by `Viewer.condition`, in
+    /// `SeriesSelection.swift`.
     func viewer(uid: UInt32, groups: [UInt32]) -> Viewer {
         if isPrivileged(uid) || groups.contains(where: { readers.contains($0) || operators.contains($0) }) {
             return .everything

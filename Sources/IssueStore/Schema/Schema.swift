@@ -432,7 +432,8 @@ extension Row {
 }
 
 extension Schema {
-    /// Views for reading the file with `issuectl sql`. Their counts are exact, because they include the open range.
+    /// Views for reading the file with `issuectl sql`. Their counts are exact, because they include the open range. Their
+    /// table `records` is the virtual table of `BlockReader`, which shows the records in `blocks`.
     static let views: StaticString = """
         CREATE VIEW severities (severity, name) AS
             VALUES (0, 'debug'), (1, 'info'), (2, 'warning'), (3, 'error'), (4, 'critical');
