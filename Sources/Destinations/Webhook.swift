@@ -305,14 +305,13 @@ package enum WebhookFormat: String, CaseIterable, Hashable, Sendable {
                     labels.member("environment", ifPresent: item.environment)
                 }
             }
-            // In order of time, so that an alert that ended and began again is active.
-            for event in message.ownEvents.sorted(by: { $0.at < $1.at }) {
-                let ended = event.kinds.ended
+            for event in message.ownEvents {
+                let isEnd = event.kinds == .destinationRecovered
                 // The end of an alert has the same labels as its beginning.
-                for kind in ended.isEmpty ? [event.kinds] : ended {
+                for kind in isEnd ? [.destinationPaused, .destinationDelayed] : [event.kinds] {
                     alert(
                         "Issued", kind, message, at: event.at, "\(event.heading): \(event.text)",
-                        isEnd: !ended.isEmpty, to: &list
+                        isEnd: isEnd, to: &list
                     ) {
                         $0.member("severity", kind.contains(.storeFault) ? "critical" : "error")
                         $0.member("destination", ifPresent: event.destination)
@@ -455,5 +454,5 @@ extension NotificationMessage {
     var isUrgent: Bool { !kinds.isDisjoint(with: [.storeFault, .destinationPaused, .destinationDelayed, .critical]) }
 
     /// Whether all events of the message are recoveries; `false` if it has no events.
-    var isRecovery: Bool { !kinds.isEmpty && kinds.isSubset(of: .recoveries) }
+    var isRecovery: Bool { kinds == .destinationRecovered }
 }

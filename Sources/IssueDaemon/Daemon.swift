@@ -396,10 +396,7 @@ extension Daemon {
                     log: log)
                 statusRegistry = next
                 publishConfiguration(to: run.statusRegistry)
-                if reportedFailure != nil {
-                    log.notice(.storeOpened, ["file": configuration.store.path])
-                    notifiers.report(.storeRecovered, "the database could be opened")
-                }
+                if reportedFailure != nil { log.notice(.storeOpened, ["file": configuration.store.path]) }
                 return run
             } catch let failure as StoreFailure {
                 if failure != reportedFailure {

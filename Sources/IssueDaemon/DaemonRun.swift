@@ -99,11 +99,7 @@ final class DaemonRun {
                     refused: { socket.refused($0) },
                     changed: { failure in
                         statusRegistry.update(failure)
-                        if let failure {
-                            notifiers.report(.storeFault, "reports are refused: \(failure)")
-                        } else {
-                            notifiers.report(.storeRecovered, "reports are stored again")
-                        }
+                        if let failure { notifiers.report(.storeFault, "reports are refused: \(failure)") }
                     }, mustReopen: mustReopen,
                     removed: { jobs.collect() },
                     keepFreeUnreachable: { statusRegistry.update(keepFreeUnreachable: $0) })

@@ -109,13 +109,13 @@ struct WebhookTests {
         #expect(alerts[0]["startsAt"] == .string(at.description))
     }
 
-    @Test("For Alertmanager, an alert about a destination or the store ends with the event of its end")
+    @Test("For Alertmanager, an alert about a destination ends with the event of its recovery")
     func alertmanagerEnds() throws {
         func labels(_ kinds: NotificationKinds, _ text: String) throws -> [JSONValue] {
             var message = message()
             (message.others, message.ownEvents) = ([], [.init(kinds: kinds, text: text, at: at)])
             let alerts = try json(.alertmanager, message).asArray ?? []
-            let isEnd = NotificationKinds.recoveries.contains(kinds)
+            let isEnd = kinds == .destinationRecovered
             #expect(alerts.allSatisfy { $0["endsAt"] == (isEnd ? .string(at.description) : nil) })
             return alerts.compactMap { $0["labels"] }
         }
@@ -124,20 +124,7 @@ struct WebhookTests {
         #expect(try labels(.destinationRecovered, "logzio: c") == begun)
         let fault = try labels(.storeFault, "No space: x")
         #expect(fault.count == 1 && fault[0]["destination"] == nil)
-        #expect(try labels(.storeRecovered, "reports are stored again") == fault)
         #expect(try labels(.deadLetters, "logzio: 1 new dead letter").count == 1)
-    }
-
-    @Test("An alert that ends and begins again in one message is active")
-    func alertmanagerOrder() throws {
-        var message = message()
-        message.others = []
-        message.ownEvents = [
-            .init(kinds: .destinationPaused, text: "d: x", at: at.advanced(by: .seconds(1))),
-            .init(kinds: .destinationRecovered, text: "d: y", at: at),
-        ]
-        let alerts = try json(.alertmanager, message).asArray ?? []
-        #expect(alerts.map { $0["endsAt"] == nil } == [false, false, true])
     }
 
     @Test("A message about recoveries only is neither urgent nor an error")

@@ -117,9 +117,6 @@ struct EnvironmentFaultTests {
             }
             try await daemon.logs("Database opened")
             try await daemon.logs("id=daemon.ready", count: 1)
-            try await eventually("a message about the recovery has arrived") {
-                daemon.folder.text(of: "pages").contains("Store recovered on ")
-            }
             try await eventually("the notifier uses the database") {
                 try RawClient(path: daemon.socket).status().notifiers.first?.state == .idle
             }

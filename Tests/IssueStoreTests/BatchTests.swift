@@ -211,16 +211,13 @@ struct BatchTests {
         try TemporaryStore.with { store in
             let fixture = try Fixture(store)
             var state = DestinationRow.State()
-            for isDelayed in [false, true] {
-                state.watch.paused(since: store.wall)
-                state.watch.isDelayed = isDelayed
-                state.watch.recoveredAt = store.wall.advanced(by: .seconds(1))
-                _ = state.watch.deadLettersEvent(adding: 1, at: store.wall.advanced(by: .seconds(2)))
-                _ = state.watch.deadLettersEvent(adding: 7, at: store.wall.advanced(by: .seconds(3)))
-                #expect(state.watch.deadLetters > 0)
+            state.watch.paused(since: store.wall)
+            for count in [1, 7] as [Int64] {
+                _ = state.watch.deadLettersStored(count, at: store.wall.advanced(by: .seconds(count)))
                 try fixture.writer.save(state, destination: fixture.destination)
                 #expect(try fixture.reader.destination(fixture.destination)?.state.watch == state.watch)
             }
+            #expect(state.watch.unreportedDeadLetters == 7)
         }
     }
 

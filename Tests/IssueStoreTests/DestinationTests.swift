@@ -203,6 +203,21 @@ struct DestinationTests {
         }
     }
 
+    @Test("The outage of a destination ends with its removal, and the rest of its state is kept")
+    func outageOfRemoved() throws {
+        try TemporaryStore.with { store in
+            let writer = try store.writer()
+            let row = try writer.configure([first], at: store.wall)[0]
+            var state = DestinationRow.State()
+            (state.failingSince, state.requests) = (store.wall, 1)
+            state.watch.paused(since: store.wall)
+            try writer.save(state, destination: row.id)
+            _ = try writer.configure([], at: store.wall)
+            let found = try writer.configure([first], at: store.wall)[0].state
+            #expect(found.failingSince == nil && found.watch.outageSince == nil && found.requests == 1)
+        }
+    }
+
     @Test("A destination keeps its saved state across a restart")
     func keepsState() throws {
         try TemporaryStore.with { store in

@@ -52,14 +52,8 @@ package struct NotificationMessage: Equatable, Sendable {
             self.at = at
         }
 
-        /// The destination of an event about one, with whose name its text begins; otherwise nil.
-        package var destination: String? {
-            let kinds: NotificationKinds = [
-                .destinationPaused, .destinationDelayed, .destinationRecovered, .deadLetters,
-            ]
-            guard !kinds.isDisjoint(with: self.kinds) else { return nil }
-            return text.firstIndex(of: ":").map { String(text[..<$0]) }
-        }
+        /// The destination that the event is about; nil if it is about none.
+        package var destination: String? { kinds.destination(in: text) }
     }
 
     /// The id of the message. All attempts have the same id, so that a receiver can detect a repetition.
@@ -150,7 +144,6 @@ extension NotificationMessage {
                 parts.append(count == 1 ? "1 destination recovered" : "\(count) destinations recovered")
             case .deadLetters:
                 parts.append("dead letters at \(count == 1 ? "1 destination" : "\(count) destinations")")
-            case .storeRecovered: parts.append("the store recovered")
             case .limitReached: parts.append(count == 1 ? "1 limit reached" : "\(count) limits reached")
             case _:
                 issues.append("\(count) \(one.kind.names.first ?? "")")
@@ -194,7 +187,6 @@ extension NotificationMessage.OwnEvent {
         case .destinationDelayed: "Destination delayed"
         case .destinationRecovered: "Destination recovered"
         case .deadLetters: "Dead letters"
-        case .storeRecovered: "Store recovered"
         case .limitReached: "Limit"
         case _: "Event"
         }

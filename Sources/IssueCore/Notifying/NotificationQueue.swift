@@ -30,6 +30,11 @@ package struct Notice: Equatable, Sendable {
 
     /// Whether the entry only counts events.
     package var isOnlyCounted: Bool { record == nil && text == nil }
+
+    /// The destination whose state the event reports; nil for any other event.
+    fileprivate var destination: String? {
+        kinds.isSubset(of: .destinationStates) ? text.flatMap { kinds.destination(in: $0) } : nil
+    }
 }
 
 /// Limits the number of events that have their own entries in a notifier's queue. It counts these entries and does not
@@ -37,7 +42,8 @@ package struct Notice: Equatable, Sendable {
 ///
 /// Each user has a limited number of these entries. Further events are only counted, so a flood from one user does not
 /// displace the events of others. A user's first event of each kind always gets an entry, so a flood of new issues does
-/// not hide one that has escalated.
+/// not hide one that has escalated. Other events take no place from those about the state of destinations, because the
+/// newest of these must be listed.
 package struct NoticeLimiter: Equatable, Sendable {
     /// The maximum number of entries of one user, and of all users together. A user's first event of each kind may
     /// exceed both.
@@ -64,7 +70,10 @@ package struct NoticeLimiter: Equatable, Sendable {
     ///   - kinds: The kinds of the event. Only the most urgent one is considered.
     package mutating func add(_ user: UInt32?, _ kinds: NotificationKinds) -> Bool {
         let isFirst = !urgencies[user, default: []].contains(kinds.urgency)
-        let hasRoom = entries[user, default: 0] < Self.maxEntriesOfUser && total < Self.maxEntries
+        let own = entries[user, default: 0]
+        let hasRoom =
+            kinds.isSubset(of: .destinationStates)
+            ? own < Self.maxEntries : own < Self.maxEntriesOfUser && total < Self.maxEntries
         guard isFirst || hasRoom else { return false }
         countEntry(user, kinds)
         return true
@@ -152,12 +161,14 @@ package struct NotificationDigest: Equatable, Sendable {
         }
     }
 
-    /// The maximum number of listed events, and of users whose other events are counted separately.
+    /// The maximum number of listed events besides those about the state of destinations, and of users whose other
+    /// events are counted separately.
     package static let maxListed = 10
     package static let maxUsers = 5
 
     /// The listed events, the most urgent first. They are chosen from each user in turn. A user's first event of each
-    /// kind is chosen before their further events.
+    /// kind is chosen before their further events. The newest event about the state of each destination is always
+    /// listed, and no older one, so that an alert in Alertmanager neither stays after a recovery nor ends in an outage.
     package private(set) var listed: [Notice] = []
     /// The numbers of other events: of the users with the most of them, of all remaining users together, and of the
     /// daemon itself.
@@ -174,7 +185,9 @@ package struct NotificationDigest: Equatable, Sendable {
             if count > 0 { counts.append(Count(kind: kind, count: count)) }
         }
         let order = { (left: Notice, right: Notice) in (left.kinds.urgency, left.id) < (right.kinds.urgency, right.id) }
-        var queues = Dictionary(grouping: notices.filter { !$0.isOnlyCounted }, by: \.uid).values
+        let entries = notices.filter { !$0.isOnlyCounted }
+        let states = Dictionary(grouping: entries.filter { $0.destination != nil }, by: \.destination).values
+        var queues = Dictionary(grouping: entries.filter { $0.destination == nil }, by: \.uid).values
             .map { Self.firstOfEachKindFirst($0.sorted(by: order))[...] }
             .sorted { order($0[$0.startIndex], $1[$1.startIndex]) }
         var chosen: [Notice] = []
@@ -184,7 +197,7 @@ package struct NotificationDigest: Equatable, Sendable {
             }
             queues.removeAll(where: \.isEmpty)
         }
-        listed = chosen.sorted(by: order)
+        listed = (chosen + states.compactMap { $0.max { $0.id < $1.id } }).sorted(by: order)
         let ids = Set(listed.map(\.id))
         var rest: [UInt32: Int64] = [:]
         var ofDaemon: Int64 = 0
@@ -232,8 +245,7 @@ package struct MessageAge: Equatable, Sendable {
     ///   - wall: The current wall time.
     ///   - monotonic: The current monotonic time.
     package init(since stored: IssueTimestamp, wall: IssueTimestamp, monotonic: MonotonicInstant) {
-        let elapsed = Duration.milliseconds(
-            wall.millisecondsSince1970.clampedDifference(stored.millisecondsSince1970))
+        let elapsed = stored.duration(to: wall)
         let isCredible = elapsed >= .zero && elapsed <= Self.maxStored
         created = monotonic.advanced(by: isCredible ? Duration.zero - elapsed : Duration.zero)
     }

@@ -24,26 +24,27 @@ package struct NotificationKinds: OptionSet, Hashable, Sendable {
 
     /// A group has had many occurrences within the period that the notifier's configuration sets.
     package static let escalated = NotificationKinds(rawValue: 64)
-    /// The oldest pending record or correction of a destination has waited for too long.
+    /// A destination has not accepted records for too long, although some are pending.
     package static let destinationDelayed = NotificationKinds(rawValue: 128)
     /// A destination that was reported as paused or delayed accepts records again.
     package static let destinationRecovered = NotificationKinds(rawValue: 256)
     /// Records, summaries or corrections became dead letters.
     package static let deadLetters = NotificationKinds(rawValue: 512)
-    /// The store accepts reports again.
-    package static let storeRecovered = NotificationKinds(rawValue: 1024)
 
     /// All kinds with their names in the configuration and in messages, the most urgent first.
     package static let named: [(kind: NotificationKinds, name: String)] = [
         (.storeFault, "store-fault"), (.destinationPaused, "destination-paused"),
         (.destinationDelayed, "destination-delayed"), (.critical, "critical"), (.regressed, "regressed"),
         (.escalated, "escalated"), (.deadLetters, "dead-letters"), (.limitReached, "limit-reached"), (.new, "new"),
-        (.storeRecovered, "store-recovered"), (.destinationRecovered, "destination-recovered"),
+        (.destinationRecovered, "destination-recovered"),
     ]
     /// The kinds that are not reported by default.
     package static let optional: NotificationKinds = [.deadLetters, .limitReached]
-    /// The kinds that report the end of a state.
-    package static let recoveries: NotificationKinds = [.storeRecovered, .destinationRecovered]
+    /// The kinds that report whether a destination accepts records. The newest event of these kinds about a destination
+    /// replaces all earlier ones.
+    package static let destinationStates: NotificationKinds = [
+        .destinationPaused, .destinationDelayed, .destinationRecovered,
+    ]
 
     package static let all = NotificationKinds(named.map(\.kind))
 
@@ -56,13 +57,13 @@ package struct NotificationKinds: OptionSet, Hashable, Sendable {
     /// The names of the kinds, the most urgent first.
     package var names: [String] { Self.named.filter { contains($0.kind) }.map(\.name) }
 
-    /// The kinds whose state ends with an event of this kind.
-    package var ended: [NotificationKinds] {
-        switch self {
-        case .storeRecovered: [.storeFault]
-        case .destinationRecovered: [.destinationPaused, .destinationDelayed]
-        case _: []
-        }
+    /// Returns the destination that an event is about; nil if it is about none.
+    ///
+    /// - Parameter text: The text of the event. If it is about a destination, it begins with its name and a colon. Names
+    ///   can't contain colons.
+    package func destination(in text: String) -> String? {
+        guard !isDisjoint(with: [.destinationStates, .deadLetters]) else { return nil }
+        return text.firstIndex(of: ":").map { String(text[..<$0]) }
     }
 
     /// The index of the most urgent kind in `named`, where 0 is the most urgent; `named.count` if there is none.
@@ -431,13 +432,12 @@ package struct LimitWatch: Sendable {
 
 /// Decides when notifiers report that a destination is delayed, that it has recovered, and that it has dead letters.
 ///
-/// An outage begins with a pause, or when the oldest pending record or correction has waited for `maxAge`. It ends when
-/// the destination accepts records and, after a delay, nothing has waited that long any longer. A delay is reported
-/// neither during an outage nor in the first `maxAge` after one, in which a destination can catch up. So there is at
-/// most one delay per `maxAge`. The value is stored, so that a restart does not repeat a report.
+/// An outage begins with a reported pause, or with the first failed request after the destination has not accepted
+/// records for `maxDelay`. It ends when the destination accepts records and is not paused, so there is at most one delay
+/// per `maxDelay`. The value is stored, so that a restart does not repeat a report.
 package struct DestinationWatch: Equatable, Sendable {
     package enum Event: Equatable, Sendable {
-        /// The oldest pending record or correction has waited this long.
+        /// The destination has not accepted records for this time.
         case delayed(Duration)
         /// The outage has ended after this time.
         case recovered(Duration)
@@ -445,77 +445,52 @@ package struct DestinationWatch: Equatable, Sendable {
         case deadLetters(Int64)
     }
 
-    /// The age of the oldest pending record or correction at which a destination is delayed.
-    package static let maxAge = HealthThresholds().degradedAge
+    /// The time without accepted records after which a destination is delayed.
+    package static let maxDelay = HealthThresholds().degradedAge
     /// The minimum time between two events about dead letters.
     package static let deadLetterPeriod: Duration = .seconds(3600)
-    /// The time between two checks of a delayed destination.
-    package static let shortInterval: Duration = .seconds(10)
 
     /// When the reported outage began; nil if there is none.
     package var outageSince: IssueTimestamp?
-    /// Whether the outage is, or includes, a delay.
-    package var isDelayed = false
-    /// When the last outage ended; nil if there was none.
-    package var recoveredAt: IssueTimestamp?
     /// The dead letters since the last event about them, and the time of that event.
-    package var deadLetters: Int64 = 0
+    package var unreportedDeadLetters: Int64 = 0
     package var deadLettersReportedAt: IssueTimestamp?
 
     package init() {}
 
-    /// Notes that the destination is paused, which is reported separately.
+    /// Handles a pause that is reported separately.
     package mutating func paused(since: IssueTimestamp) {
         outageSince = outageSince ?? since
     }
 
-    /// Returns the event to report, if any.
+    /// Handles a response of the destination, or the lack of one. Returns the event to report, if any.
     ///
     /// - Parameters:
-    ///   - oldest: The time of the oldest pending record or correction; nil if there is none.
     ///   - isAccepting: Whether the last response has accepted records.
-    ///   - isPaused: Whether the destination is paused.
-    package mutating func event(
-        oldest: IssueTimestamp?, isAccepting: Bool, isPaused: Bool, at now: IssueTimestamp
+    ///   - isPaused: Whether the destination is paused. Some records may be accepted even during a pause.
+    ///   - failingSince: The time of the first failure since records were accepted; nil if there was none.
+    ///   - now: The current time.
+    package mutating func answered(
+        isAccepting: Bool, isPaused: Bool, failingSince: IssueTimestamp?, at now: IssueTimestamp
     ) -> Event? {
-        let age = oldest.map { $0.duration(to: now) } ?? .zero
-        let isLate = age >= Self.maxAge
         if let since = outageSince {
-            guard isAccepting, !(isDelayed && isLate) else { return nil }
-            (outageSince, isDelayed, recoveredAt) = (nil, false, now)
+            guard isAccepting, !isPaused else { return nil }
+            outageSince = nil
             return .recovered(max(.zero, since.duration(to: now)))
         }
-        guard isLate, !isPaused, Self.hasPassed(Self.maxAge, since: recoveredAt, at: now) else { return nil }
-        (outageSince, isDelayed) = (oldest, true)
-        return .delayed(age)
+        guard let failingSince, failingSince.duration(to: now) >= Self.maxDelay else { return nil }
+        outageSince = failingSince
+        return .delayed(failingSince.duration(to: now))
     }
 
-    /// Counts dead letters. Returns the event to report, if any.
-    package mutating func deadLettersEvent(adding count: Int64 = 0, at now: IssueTimestamp) -> Event? {
-        deadLetters = deadLetters.clampedSum(count)
-        guard deadLetters > 0, Self.hasPassed(Self.deadLetterPeriod, since: deadLettersReportedAt, at: now) else {
-            return nil
-        }
-        defer { (deadLetters, deadLettersReportedAt) = (0, now) }
-        return .deadLetters(deadLetters)
-    }
-
-    /// Returns the time until the next check; nil if none is needed before records arrive.
-    package func nextCheck(oldest: IssueTimestamp?, at now: IssueTimestamp) -> Duration? {
-        if outageSince != nil { return Self.shortInterval }
-        guard let oldest else { return deadLetters > 0 ? Self.maxAge : nil }
-        return min(max(Self.maxAge - oldest.duration(to: now), Self.shortInterval), Self.maxAge)
-    }
-
-    /// Returns `true` also for a time in the future, which was stored while the clock was wrong.
-    private static func hasPassed(_ period: Duration, since: IssueTimestamp?, at now: IssueTimestamp) -> Bool {
-        guard let elapsed = since?.duration(to: now) else { return true }
-        return elapsed < .zero || elapsed >= period
-    }
-}
-
-extension IssueTimestamp {
-    fileprivate func duration(to other: IssueTimestamp) -> Duration {
-        .milliseconds(other.millisecondsSince1970.clampedDifference(millisecondsSince1970))
+    /// Handles new dead letters. Returns the event to report, if any. With a count of zero, the event is about earlier
+    /// ones that were not reported yet.
+    package mutating func deadLettersStored(_ count: Int64, at now: IssueTimestamp) -> Event? {
+        unreportedDeadLetters = unreportedDeadLetters.clampedSum(count)
+        // A time in the future was stored while the clock was wrong.
+        let age = deadLettersReportedAt?.duration(to: now) ?? Self.deadLetterPeriod
+        guard unreportedDeadLetters > 0, age < .zero || age >= Self.deadLetterPeriod else { return nil }
+        defer { (unreportedDeadLetters, deadLettersReportedAt) = (0, now) }
+        return .deadLetters(unreportedDeadLetters)
     }
 }

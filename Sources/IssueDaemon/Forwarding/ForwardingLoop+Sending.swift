@@ -48,7 +48,9 @@ extension ForwardingLoop where Destination: ~Copyable {
                 ])
         }
         logChange(after: action)
-        return try perform(action, answer, at: now)
+        let next = try perform(action, answer, at: now)
+        try reportEvents()
+        return next
     }
 
     // MARK: Requests
@@ -290,7 +292,7 @@ extension ForwardingLoop where Destination: ~Copyable {
                 .destinationDeadLetters,
                 ["destination": service.destination.name, "count": "\(dead.count)", "answer": rejection])
         }
-        let event = dead.isEmpty ? nil : state.watch.deadLettersEvent(adding: Int64(dead.count), at: wall)
+        let event = dead.isEmpty ? nil : state.watch.deadLettersStored(Int64(dead.count), at: wall)
         var settlement = BatchSettlement(
             batch: batch, outcome: outcome, attempts: attempts, answer: acceptance, refusal: rejection,
             deadLines: dead, unsendable: removed, at: wall, state: state)
@@ -393,11 +395,10 @@ extension ForwardingLoop where Destination: ~Copyable {
                     "destination": name, "reason": reason, "answer": answer, "advice": view.advice ?? "",
                     "left_out": leftOut,
                 ])
-            notePause()
+            state.watch.paused(since: state.failingSince ?? Clock.wall)
             // A repeated entry was reported to the notifiers by an earlier run.
             guard !entry.isRepeated else { return }
-            service.settings.report(
-                .destinationPaused, "\(name): \(reason) (\(answer)). \(view.advice ?? "")")
+            service.settings.report(.destinationPaused, "\(name): \(reason) (\(answer)). \(view.advice ?? "")")
         case .waiting:
             if let previous = entry.previous {
                 service.log.log(

@@ -39,9 +39,6 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
     /// The time of the next attempt to read a missing credential.
     private var credentialCheck: MonotonicInstant
     private let credentialCheckInterval: Duration = .seconds(5)
-    /// When `reportEvents` next reads what is pending; nil until records arrive. The first time leaves a moment to send
-    /// what has waited since the last run.
-    private var watchDue: MonotonicInstant?
 
     init(
         _ service: ForwardingService, _ shipper: consuming Destination, fatesChanged: @escaping @Sendable () -> Void
@@ -50,7 +47,6 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
         self.shipper = shipper
         self.fatesChanged = fatesChanged
         credentialCheck = Clock.monotonic.advanced(by: credentialCheckInterval)
-        watchDue = Clock.monotonic.advanced(by: service.settings.watchDelay)
         reader = try StoreReader(
             path: service.path, cache: 256, control: service.writer.snapshots.control(.background))
         reader.users = service.settings.users
@@ -93,10 +89,7 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
                     try perform(machine.credentialReread(changed: true, at: now))
                 }
             }
-            if inbox.hasChanges {
-                watchDue = watchDue ?? now.advanced(by: DestinationWatch.maxAge)
-                try perform(machine.recordsArrived(try pending(), at: now))
-            }
+            if inbox.hasChanges { try perform(machine.recordsArrived(try pending(), at: now)) }
             if let deadline, deadline <= now {
                 self.deadline = nil
                 try perform(machine.waited(at: now))
@@ -106,7 +99,6 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
             service.settings.limitMonitor?.heldBack([], by: service.destination.name, reader)
             try completeFlushes()
             publishStatus()
-            try reportEvents()
         }
     }
 
@@ -159,7 +151,7 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
     private func wait() -> ForwardingInbox {
         let check = shipper.lacksCredential ? credentialCheck : nil
         let limitEnd = service.settings.limitMonitor?.nextEnd(of: service.destination.name)
-        let times = [deadline, try? summariesDue(), check, limitsDue, limitEnd, nextWatch].compactMap { $0 }
+        let times = [deadline, try? summariesDue(), check, limitsDue, limitEnd].compactMap { $0 }
         _ = service.inbox.wait(deadline: times.min().map { Clock.kernel($0) }) { $0.isEmpty ? nil : true }
         return service.inbox.withLock { $0.take() }
     }
@@ -186,7 +178,6 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
         while true {
             // So that `status` shows a request before its reply has arrived.
             publishStatus()
-            try reportEvents()
             switch next {
             case .build(let limit): next = try build(limit)
             case .preempt(let limit): next = try buildPreempting(limit)
@@ -233,57 +224,39 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
 
     // MARK: Events
 
-    /// When to look for events; nil if only an answer of the destination, or records that arrive, can cause one.
-    private var nextWatch: MonotonicInstant? {
-        state.watch.outageSince == nil || machine.isAcceptingRecords ? watchDue : nil
-    }
-
-    /// Reports a delay, the end of an outage, and dead letters that were not reported yet, if a check is due.
-    private func reportEvents() throws {
-        guard let nextWatch, nextWatch <= Clock.monotonic else { return }
+    /// Reports a delay, the end of an outage, and dead letters that were not reported yet, after a request.
+    func reportEvents() throws {
         let (view, now) = (view, Clock.wall)
-        // The figures of `Status`, so that a delay is reported when `issuectl health` finds one.
-        guard let figures = try? reader.figures(viewer: .everything) else {
-            watchDue = Clock.monotonic.advanced(by: DestinationWatch.shortInterval)
-            return
-        }
-        let oldest = figures.ledgers.first { $0.name == service.destination.name }?.oldestPending
         let events = [
-            state.watch.event(
-                oldest: oldest, isAccepting: machine.isAcceptingRecords, isPaused: view.state == .paused, at: now),
-            state.watch.deadLettersEvent(at: now),
+            state.watch.answered(
+                isAccepting: machine.isAcceptingRecords, isPaused: view.state == .paused,
+                failingSince: state.failingSince, at: now),
+            state.watch.deadLettersStored(0, at: now),
         ].compactMap(\.self)
-        watchDue = state.watch.nextCheck(oldest: oldest, at: now).map { Clock.monotonic.advanced(by: $0) }
         guard !events.isEmpty else { return }
         // Stored first, so that a failure of the store does not repeat them.
         try saveState()
-        for event in events { report(event, answer: view.lastAnswer ?? state.lastAnswer) }
+        for event in events { report(event, answer: state.lastAnswer) }
     }
 
-    /// Notes a pause, whose end is then reported.
-    func notePause() {
-        state.watch.paused(since: state.failingSince ?? Clock.wall)
-        watchDue = Clock.monotonic
-    }
-
-    /// Reports an event to the notifiers. Its text begins with the name of the destination and a colon.
+    /// Reports an event to the notifiers. Its text begins with the name of the destination and a colon. The answer comes
+    /// last, because it may be so long that the text is cut off.
     func report(_ event: DestinationWatch.Event, answer: String?) {
         let name = service.destination.name
         let answer = answer.map { " (\($0))" } ?? ""
         switch event {
-        case .delayed(let age):
+        case .delayed(let duration):
             let reason = view.reason.map { ": \($0)" } ?? ""
             service.settings.report(
                 .destinationDelayed,
-                "\(name): \(view.state.rawValue)\(reason)\(answer). The oldest pending record has waited "
-                    + "\(HealthReport.span(age)).")
+                "\(name): has not accepted records for \(HealthReport.span(duration))\(reason)\(answer)")
         case .recovered(let duration):
             service.settings.report(
                 .destinationRecovered, "\(name): accepts records again after \(HealthReport.span(duration))")
         case .deadLetters(let count):
             service.settings.report(
                 .deadLetters,
-                "\(name): \(Quantity.text(count, "new dead letter"))\(answer): see issuectl dead-letters")
+                "\(name): \(Quantity.text(count, "new dead letter")), see issuectl dead-letters\(answer)")
         }
     }
 
@@ -349,8 +322,6 @@ final class ForwardingService: Sendable {
         var credentialFile: String?
         /// Called with each event for notifiers and its text, which begins with the destination's name and a colon.
         var report: @Sendable (NotificationKinds, String) -> Void = { _, _ in }
-        /// The time from the start until a delay can be reported.
-        var watchDelay = DestinationWatch.shortInterval
         /// Reports reached limits to notifiers; nil if they are not reported.
         var limitMonitor: LimitMonitor?
     }

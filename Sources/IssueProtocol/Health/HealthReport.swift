@@ -346,10 +346,7 @@ extension NotifierStatus {
 
 extension IssueTimestamp {
     /// Returns the time from this timestamp to `now`; zero for a timestamp in the future.
-    fileprivate func age(at now: IssueTimestamp) -> Duration {
-        let (difference, overflow) = now.millisecondsSince1970.subtractingReportingOverflow(millisecondsSince1970)
-        return overflow ? .zero : .milliseconds(max(0, difference))
-    }
+    fileprivate func age(at now: IssueTimestamp) -> Duration { max(.zero, duration(to: now)) }
 }
 
 extension HealthFinding: JSONObjectCodable {

@@ -60,10 +60,13 @@ extension ForwardingOutbox {
         return rows
     }
 
+    /// Deactivates the other destinations, and forgets their outages. Otherwise, one that is configured again later would
+    /// be reported as delayed or recovered after all that time.
     private func deactivate(allBut names: [String], lastID: RowID) throws(SQLiteError) {
         try connection.run(
             """
-            UPDATE destinations SET active = 0, given_id = ?1
+            UPDATE destinations SET active = 0, given_id = ?1,
+                state = iif(json_valid(state), json_remove(state, '$.outage_since', '$.failing_since'), state)
             WHERE active = 1 AND name NOT IN (SELECT value FROM json_each(?2))
             """, lastID, StoreWriter.list(names))
     }
@@ -239,9 +242,7 @@ extension DestinationRow.State {
         failingSince = value["failing_since"]?.asInteger.map { IssueTimestamp(millisecondsSince1970: $0) }
         retryAt = value["retry_at"]?.asInteger.map { IssueTimestamp(millisecondsSince1970: $0) }
         watch.outageSince = value["outage_since"]?.asInteger.map { IssueTimestamp(millisecondsSince1970: $0) }
-        watch.isDelayed = value["outage_is_delay"]?.asInteger == 1
-        watch.recoveredAt = value["recovered_at"]?.asInteger.map { IssueTimestamp(millisecondsSince1970: $0) }
-        watch.deadLetters = value["dead_letters"]?.asInteger ?? 0
+        watch.unreportedDeadLetters = value["dead_letters"]?.asInteger ?? 0
         watch.deadLettersReportedAt = value["dead_letters_reported_at"]?.asInteger.map {
             IssueTimestamp(millisecondsSince1970: $0)
         }
@@ -290,9 +291,8 @@ extension DestinationRow.State {
             object.member("failing_since", ifPresent: failingSince?.millisecondsSince1970)
             object.member("retry_at", ifPresent: retryAt?.millisecondsSince1970)
             object.member("outage_since", ifPresent: watch.outageSince?.millisecondsSince1970)
-            object.member("outage_is_delay", ifPresent: watch.isDelayed ? Int64(1) : nil)
-            object.member("recovered_at", ifPresent: watch.recoveredAt?.millisecondsSince1970)
-            object.member("dead_letters", ifPresent: watch.deadLetters > 0 ? watch.deadLetters : nil)
+            let deadLetters = watch.unreportedDeadLetters
+            object.member("dead_letters", ifPresent: deadLetters > 0 ? deadLetters : nil)
             object.member("dead_letters_reported_at", ifPresent: watch.deadLettersReportedAt?.millisecondsSince1970)
             if !unacknowledged.isEmpty {
                 object.key("doubts")

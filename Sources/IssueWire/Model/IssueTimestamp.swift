@@ -27,6 +27,11 @@ public struct IssueTimestamp: Hashable, Comparable, Sendable {
     package func advanced(by duration: Duration) -> IssueTimestamp {
         IssueTimestamp(millisecondsSince1970: millisecondsSince1970.clampedSum(duration.wholeMilliseconds))
     }
+
+    /// Returns the time from this timestamp to `other`, which is negative if `other` is earlier.
+    package func duration(to other: IssueTimestamp) -> Duration {
+        .milliseconds(other.millisecondsSince1970.clampedDifference(millisecondsSince1970))
+    }
 }
 
 extension IssueTimestamp: CustomStringConvertible {

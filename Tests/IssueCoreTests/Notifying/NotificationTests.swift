@@ -264,9 +264,41 @@ struct NotificationQueueTests {
         #expect(digest.others.reduce(0) { $0 + $1.count } == digest.counts.reduce(0) { $0 + $1.count })
     }
 
+    @Test("A digest lists the newest event about the state of each destination, and no older one")
+    func destinationStates() {
+        func notice(_ id: Int64, _ kind: NotificationKinds, _ text: String) -> Notice {
+            Notice(id: id, kinds: kind, text: text, at: at)
+        }
+        let states = [
+            notice(0, .destinationPaused, "a: x"), notice(1, .destinationRecovered, "a: y"),
+            notice(2, .destinationRecovered, "b: x"), notice(3, .destinationDelayed, "b: y"),
+            notice(4, .deadLetters, "a: 3"),
+        ]
+        // Issues of more users than a digest lists events.
+        let issues = (0..<12).flatMap { notices(2, uid: UInt32($0), from: 100 + 2 * Int64($0)) }
+        let digest = NotificationDigest(states + issues)
+        #expect(digest.listed.filter { $0.kinds != .new }.map(\.id) == [3, 4, 1])
+        #expect(digest.listed.count == NotificationDigest.maxListed + 2)
+        #expect(digest.others.last == .init(uid: nil, isOfDaemon: true, count: 2))
+    }
+
+    @Test("Events about the state of destinations have their own entries after a flood of any others")
+    func destinationStatesInFlood() {
+        var limiter = NoticeLimiter(notices(100, uid: nil, .storeFault))
+        for user in 0..<100 as Range<UInt32> {
+            for _ in 0..<20 { _ = limiter.add(user, .new) }
+        }
+        for kind in [NotificationKinds.destinationPaused, .destinationRecovered, .destinationPaused] {
+            let isAdded = limiter.add(nil, kind)
+            #expect(isAdded)
+        }
+        let own = (0..<10_000).count { _ in limiter.add(nil, .destinationPaused) }
+        #expect(own < NoticeLimiter.maxEntries)
+    }
+
     @Test("Events of the daemon that a digest does not list are counted")
     func daemonEvents() {
-        let digest = NotificationDigest(notices(14, uid: nil, .destinationPaused))
+        let digest = NotificationDigest(notices(14, uid: nil, .storeFault))
         #expect(digest.listed.count == 10 && digest.others == [.init(uid: nil, isOfDaemon: true, count: 4)])
         var message = NotificationMessage(
             id: "m", notifier: "n", host: "web1", at: at, attempt: 1, mayBeRepetition: false)
@@ -362,7 +394,6 @@ struct NotificationTextTests {
         for (kind, heading) in [
             (NotificationKinds.destinationPaused, "Destination paused"), (.destinationDelayed, "Destination delayed"),
             (.destinationRecovered, "Destination recovered"), (.deadLetters, "Dead letters"),
-            (.storeRecovered, "Store recovered"),
         ] {
             let event = NotificationMessage.OwnEvent(kinds: kind, text: "logzio: unauthorised", at: at)
             #expect(message([], [event]).title == "\(heading) on web1: logzio: unauthorised")
@@ -381,13 +412,12 @@ struct NotificationTextTests {
         #expect(message([item(), item()]).title == "2 new issues on web1")
         #expect(message([item(.regressed), item()]).title == "1 regressed, 1 new issue on web1")
         let kinds: [NotificationKinds] = [
-            .destinationDelayed, .destinationDelayed, .deadLetters, .storeRecovered, .destinationRecovered,
+            .destinationDelayed, .destinationDelayed, .deadLetters, .destinationRecovered,
         ]
         let events = kinds.map { NotificationMessage.OwnEvent(kinds: $0, text: "logzio: x", at: at) }
         #expect(
             message([], events).title
-                == "2 destinations delayed, dead letters at 1 destination, the store recovered and 1 destination "
-                + "recovered on web1")
+                == "2 destinations delayed, dead letters at 1 destination and 1 destination recovered on web1")
     }
 
     @Test("The title says whether a message may be a repetition or is a test")

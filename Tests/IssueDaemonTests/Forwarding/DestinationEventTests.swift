@@ -14,42 +14,52 @@ final class DestinationEventTests: Sendable {
 
     private func texts() -> [String] { events.withLock { $0.map { "\($0.kind.names[0]) \($0.text)" } } }
 
-    /// Runs a service whose requests have this result until a condition is met.
-    private func run(
-        _ result: DeliveryResult, _ path: String, _ writer: WriterService, _ destination: DestinationRow,
-        until isMet: (StoreReader) throws -> Bool
+    /// Runs a service with a shipper until a condition is met.
+    private func run<Destination: Shipper & SendableMetatype & ~Copyable>(
+        _ makeShipper: @escaping @Sendable () -> Destination, _ path: String, _ writer: WriterService,
+        _ destination: DestinationRow, until isMet: (ForwardingService, StoreReader) throws -> Bool
     ) throws {
         var settings = ForwardingService.Settings(
             forward: .withoutLimits, limits: .withoutLimits, host: "h",
             report: { kind, text in self.events.withLock { $0.append((kind, text)) } })
-        (settings.forward.batchDelay, settings.forward.resumeDelay, settings.watchDelay) = (.zero, .zero, .zero)
+        (settings.forward.batchDelay, settings.forward.resumeDelay) = (.zero, .zero)
         let service = ForwardingService(
             destination: destination, settings: settings, path: path, writer: writer,
             statusRegistry: StatusRegistry(path: path), log: .silent)
-        let thread = try JoinableThread(name: "forward") {
-            service.run({ SilentShipper(result: result) }, fatesChanged: {})
-        }
+        let thread = try JoinableThread(name: "forward") { service.run(makeShipper, fatesChanged: {}) }
         defer {
             service.stop()
             thread.join()
         }
         let reader = try StoreReader(path: path)
-        try waitUntil("the condition is met") { try isMet(reader) }
+        try waitUntil("the condition is met") { try isMet(service, reader) }
     }
 
-    /// Creates a database with a record that has waited for some time.
+    /// Runs a service whose requests have this result until a condition is met.
+    private func run(
+        _ result: DeliveryResult, _ path: String, _ writer: WriterService, _ destination: DestinationRow,
+        until isMet: (StoreReader) throws -> Bool
+    ) throws {
+        try run({ SilentShipper(result: result) }, path, writer, destination) { try isMet($1) }
+    }
+
+    /// Creates a database with records.
     private func with(
-        age: Duration, _ body: (String, WriterService, DestinationRow) throws -> Void
+        _ records: [IssueRecord] = [IssueRecord(message: "Failed")],
+        _ body: (String, WriterService, DestinationRow) throws -> Void
     ) throws {
         try ScanFixture.withPath { path in
             let destination = try ScanFixture(path, .withoutLimits, seed: 1).destination
             try ScanFixture.withWriter(path) { writer in
-                let record = try Submission([IssueRecord(message: "Failed")])
-                let received = Clock.wall.advanced(by: .zero - age)
-                try writer.perform { _ = try $0.commit([record], wall: received, monotonic: Clock.monotonic) }
+                try store(records, writer)
                 try body(path, writer, destination)
             }
         }
+    }
+
+    private func store(_ records: [IssueRecord], _ writer: WriterService) throws {
+        let submission = try Submission(records)
+        try writer.perform { _ = try $0.commit([submission], wall: Clock.wall, monotonic: Clock.monotonic) }
     }
 
     private static let refused = DeliveryResult(.again(.refused, retryAfter: nil), ResponseSummary("refused by h:1"))
@@ -57,27 +67,32 @@ final class DestinationEventTests: Sendable {
 
     @Test("A delay is reported once, also across a restart, and its end once records are accepted")
     func delay() throws {
-        try with(age: .seconds(1200)) { path, writer, destination in
-            func attempts(_ reader: StoreReader) throws -> Int64 {
-                try reader.destination(destination.id)?.state.batchAttempts ?? 0
+        try with { path, writer, destination in
+            func stored(_ reader: StoreReader) throws -> DestinationRow {
+                try #require(try reader.destination(destination.id))
             }
-            try run(Self.refused, path, writer, destination) { try !texts().isEmpty && attempts($0) >= 1 }
+            try run(Self.refused, path, writer, destination) { try stored($0).state.batchAttempts >= 1 }
+            #expect(texts() == [])
+            var row = try stored(try StoreReader(path: path))
+            row.state.failingSince = row.state.failingSince?.advanced(by: .seconds(-1200))
+            let (state, id) = (row.state, row.id)
+            try writer.perform { try $0.save(state, destination: id) }
+            try run(Self.refused, path, writer, row) { _ in texts().count == 1 }
+            #expect(
+                texts() == ["destination-delayed d: has not accepted records for 20 min: refused (refused by h:1)"])
+            let last = try stored(try StoreReader(path: path))
+            try run(Self.refused, path, writer, last) {
+                try stored($0).state.batchAttempts > last.state.batchAttempts + 1
+            }
             #expect(texts().count == 1)
-            #expect(texts()[0].hasPrefix("destination-delayed d: "))
-            #expect(texts()[0].hasSuffix("The oldest pending record has waited 20 min."))
-            let row = try #require(try StoreReader(path: path).destination(destination.id))
-            let before = row.state.batchAttempts
-            try run(Self.refused, path, writer, row) { try attempts($0) > before + 1 }
-            #expect(texts().count == 1)
-            let last = try #require(try StoreReader(path: path).destination(destination.id))
-            try run(Self.accepted, path, writer, last) { _ in texts().count == 2 }
+            try run(Self.accepted, path, writer, try stored(try StoreReader(path: path))) { _ in texts().count == 2 }
             #expect(texts()[1] == "destination-recovered d: accepts records again after 20 min")
         }
     }
 
-    @Test("The end of a pause is reported, also after a restart, and a young record is not a delay")
+    @Test("The end of a pause is reported, also after a restart")
     func pause() throws {
-        try with(age: .seconds(60)) { path, writer, destination in
+        try with { path, writer, destination in
             let forbidden = DeliveryResult(.paused(.forbidden), ResponseSummary("403"))
             try run(forbidden, path, writer, destination) {
                 try $0.destination(destination.id)?.state.watch.outageSince != nil
@@ -89,12 +104,32 @@ final class DestinationEventTests: Sendable {
         }
     }
 
+    @Test("A priority record that is accepted during a pause does not end the pause")
+    func priorityInPause() throws {
+        let requests = Monitor<[[String]]>([])
+        try with((0..<300).map { _ in IssueRecord(message: "bad") }) { path, writer, destination in
+            var isStored = false
+            let makeShipper = { @Sendable in RefusingShipper(refusing: "bad", requests) { _ in } }
+            try run(makeShipper, path, writer, destination) { service, reader in
+                guard !texts().isEmpty else { return false }
+                if !isStored {
+                    try store([IssueRecord(message: "Grave", severity: .critical)], writer)
+                    service.recordsArrived()
+                    isStored = true
+                }
+                return try reader.figures(viewer: .everything).ledgers[0].ledger.delivered == 1
+            }
+            #expect(requests.withLock { $0.contains(["Grave"]) })
+            #expect(texts().count == 1 && texts()[0].hasPrefix("destination-paused d: many_lines_refused "))
+        }
+    }
+
     @Test("Dead letters are reported with their number and the answer")
     func deadLetters() throws {
-        try with(age: .zero) { path, writer, destination in
+        try with { path, writer, destination in
             let rejected = DeliveryResult(.partial(PartialAnswer(successful: 0)), ResponseSummary("400: rejected"))
             try run(rejected, path, writer, destination) { _ in !texts().isEmpty }
-            #expect(texts() == ["dead-letters d: 1 new dead letter (400: rejected): see issuectl dead-letters"])
+            #expect(texts() == ["dead-letters d: 1 new dead letter, see issuectl dead-letters (400: rejected)"])
         }
     }
 }
