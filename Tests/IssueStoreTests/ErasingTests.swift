@@ -300,7 +300,9 @@ struct ErasingTests {
             try expectConsistentCounts(store)
             for toErase in [[1, 2], [6, 7], [9], [3, 4, 5, 8], [10]] {
                 try fixture.writer.closeOpenRange()
+                let expected = try fixture.reader.deliveries(of: toErase.map { RowID($0) })
                 let erasure = try fixture.writer.erase(toErase.map { RowID($0) })
+                #expect(erasure.delivered == expected)
                 #expect(erasure.records == Int64(toErase.count))
                 if toErase == [1, 2] {
                     #expect(erasure.delivered == ["d": 1])
@@ -321,6 +323,7 @@ struct ErasingTests {
                 let fixture = try Fixture(store)
                 var stored = try fixture.writer.store(try fixture.batch())
                 try fixture.writer.closeOpenRange()
+                #expect(try fixture.reader.deliveries(of: [2, 4, 7, 10]) == ["d": 2])
                 #expect(try fixture.writer.erase([2, 4, 7, 10]).delivered == ["d": 2])
                 try expectConsistentCounts(store, isFinished: false)
                 if isRestarted {

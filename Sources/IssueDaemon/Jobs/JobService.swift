@@ -252,7 +252,7 @@ struct JobRun {
     var log: Log { service.log }
     var redactor: Redactor { service.redactor.withLock { $0 } }
     /// The names of the configured notifiers.
-    var notifiers: [String] { service.notifierNames.withLock { $0 } }
+    var notifierNames: [String] { service.notifierNames.withLock { $0 } }
 
     /// The folder of the database, of backups and of files that were moved aside.
     var folder: String { FileSystem.parentFolder(of: path) }

@@ -25,17 +25,16 @@ struct PurgeJob {
         let reader = try run.reader()
         let last = try reader.newest()
         guard !isDryRun else {
-            var matching = Erasure()
+            var count: Int64 = 0
+            var deliveries: [String: Int64] = [:]
+            // A copy, because `walk` has exclusive access to `run`.
             let current = run
             let damaged = try walk(reader, through: last, &run) { rows in
-                var some = Erasure()
-                some.records = Int64(rows.count)
-                some.delivered = try current.reading { try reader.deliveries(of: rows) }
-                matching.add(some)
-                return matching.records
+                count += Int64(rows.count)
+                deliveries.merge(try current.reading { try reader.deliveries(of: rows) }, uniquingKeysWith: +)
+                return count
             }
-            return PurgeReply(
-                count: matching.records, unreachable: Self.text(damaged) + (try unreachable(matching, run)))
+            return PurgeReply(count: count, unreachable: Self.text(damaged) + (try unreachable(deliveries, run)))
         }
         // Only records in closed ranges can be erased: a closed range stores which ids were assigned.
         try run.writer.perform { try $0.closeOpenRange() }
@@ -51,7 +50,7 @@ struct PurgeJob {
         run.log.notice(.jobPurged, ["records": "\(erasure.records)"])
         return PurgeReply(
             count: erasure.records,
-            unreachable: Self.text(damaged) + kept + leftInFile + (try unreachable(erasure, run)))
+            unreachable: Self.text(damaged) + kept + leftInFile + (try unreachable(erasure.delivered, run)))
     }
 
     /// Calls `body` with the matching rows, a portion at a time, and reports the count that `body` returns as progress.
@@ -160,7 +159,9 @@ struct PurgeJob {
 
     /// Lists the places where erased records may be left, and the overflow application if it may contain records of
     /// the filter's applications.
-    private func unreachable(_ erasure: Erasure, _ run: JobRun) throws -> [String] {
+    ///
+    /// - Parameter deliveries: For each destination, by name, the number of records that it has or may have received.
+    private func unreachable(_ deliveries: [String: Int64], _ run: JobRun) throws -> [String] {
         var remaining: [String] = []
         for name in try FileSystem.names(in: run.folder).sorted() where !name.hasSuffix("-shm") {
             // A WAL that is not empty may contain records, even if its database was removed.
@@ -172,12 +173,12 @@ struct PurgeJob {
                 remaining.append("\(kind) \(run.folder)/\(name)")
             }
         }
-        for (destination, count) in erasure.delivered.sorted(by: { $0.key < $1.key }) {
+        for (destination, count) in deliveries.sorted(by: { $0.key < $1.key }) {
             remaining.append("\(count) of the \(isDryRun ? "" : "erased ")records at the destination \(destination)")
         }
-        if !run.notifiers.isEmpty {
-            remaining.append(
-                "messages with titles of issues that were sent by: \(run.notifiers.joined(separator: ", "))")
+        if !run.notifierNames.isEmpty {
+            let names = run.notifierNames.joined(separator: ", ")
+            remaining.append("messages with titles of issues that may have been sent by: \(names)")
         }
         if try run.reading({ try run.reader().mayOverflow(filter) }) {
             let name = (filter.apps?.count ?? 0) > 1 ? "one of these names" : "this name"

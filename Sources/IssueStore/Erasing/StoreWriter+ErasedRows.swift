@@ -13,8 +13,8 @@ extension ForwardingOutbox {
     /// Subtracts records from the ledger before they are erased, and removes them from batches that await a response.
     ///
     /// - Parameter toErase: The records. They must still exist.
-    /// - Returns: For each destination, by name, the number of these records that it has or may have received: those
-    ///   that were delivered, are unconfirmed or are in flight. Also the rows that are in flight.
+    /// - Returns: For each destination, by name, the number of these records that it has or may have received
+    ///   (`FateSearch.Found.mayHaveArrived`). Also the rows that are in flight.
     func subtractFates(of toErase: [RecordToErase]) throws(SQLiteError) -> (
         delivered: [String: Int64], inFlight: Set<RowID>
     ) {
@@ -42,9 +42,7 @@ extension ForwardingOutbox {
                 }
                 sums[Key(account: record.account, fate: fate), default: .init()].records += 1
                 sums[Key(account: record.account, fate: fate), default: .init()].occurrences += record.count
-                if fate == .delivered || fate == .unconfirmed || sending.contains(record.row) {
-                    delivered[destination.name, default: 0] += 1
-                }
+                if found.mayHaveArrived { delivered[destination.name, default: 0] += 1 }
             }
             if !sending.isEmpty { try removeFromBatches(sending, of: destination.id) }
             inFlight.formUnion(sending)

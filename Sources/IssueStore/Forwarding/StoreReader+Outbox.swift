@@ -421,6 +421,15 @@ extension ForwardingOutbox {
             var isSingle = false
         }
 
+
+            /// Whether the destination has or may have received the record: it is delivered, unconfirmed or in flight.
+            var mayHaveArrived: Bool {
+                switch fate {
+                case .delivered, .unconfirmed: true
+                case .pending: batch != nil
+                case .summarised, .deadLettered, .withheld, .expired: false
+                }
+            }
         /// Reads the columns `id`, `name`, `first_id`, the last row, and `cursor`.
         fileprivate init(_ row: borrowing Row) {
             (id, name, cursor) = (row.int64(0), row.text(1), row.id(4))

@@ -106,17 +106,15 @@ extension StoreReader {
         }
     }
 
-    /// Returns, for each destination by name, how many of these records it has or may have received: those that were
-    /// delivered, unconfirmed or in flight.
+    /// Returns, for each destination by name, how many of these records it has or may have received
+    /// (`FateSearch.Found.mayHaveArrived`).
     package func deliveries(of rows: [RowID]) throws -> [String: Int64] {
         try snapshot {
             var counts: [String: Int64] = [:]
-            for fate in try rows.flatMap({ try fates(ofRow: $0) }) {
-                switch fate.outcome {
-                case .delivered, .unconfirmed: counts[fate.destination, default: 0] += 1
-                // A record that is in no batch has no time.
-                case .pending: if fate.timestamp != nil { counts[fate.destination, default: 0] += 1 }
-                case .summarised, .deadLettered, .withheld, .expired: break
+            for var destination in try outbox.fateSearches() {
+                for row in rows where destination.rows.contains(row) {
+                    let found = try destination.fate(of: row, on: outbox)
+                    if found.mayHaveArrived { counts[destination.name, default: 0] += 1 }
                 }
             }
             return counts
