@@ -81,7 +81,7 @@ public struct IssueBrowser: Sendable {
     ///   see it; `.refused` if the record is in a damaged part of the database; or another code if the daemon cannot be
     ///   reached.
     public func show(_ id: String) async throws -> IssueDetails {
-        try await call(CollectorCalls.show, IDParameters(id: id))
+        try await call(CollectorCalls.show, ShowParameters(id: id))
     }
 
     /// Returns new records as they arrive.

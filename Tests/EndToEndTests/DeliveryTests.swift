@@ -46,7 +46,12 @@ struct DeliveryTests {
             #expect(line.eventID == id)
             #expect(line["message"] == "Broken 0")
             #expect(line["app"] == "shop")
-            #expect(try client.show(id).fates.map(\.outcome) == [.delivered])
+            let details = try client.show(id)
+            #expect(details.fates.map(\.outcome) == [.delivered])
+            #expect(try client.show(details.group.id).groupFates.isEmpty)
+            let counted = try client.call(
+                .show, ShowParameters(id: details.group.id, countsFates: true), returning: IssueDetails.self)
+            #expect(counted.groupFates.map(\.counts.delivered) == [1])
         }
     }
 

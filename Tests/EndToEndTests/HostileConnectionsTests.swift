@@ -180,7 +180,7 @@ struct HostileConnectionsTests {
             #expect(try client.allRecords().isEmpty)
             #expect(try client.refusal(of: .purge, PurgeParameters(filter: IssueFilter())) == .denied)
             #expect(try client.refusal(of: .flush, FlushParameters()) == .denied)
-            #expect(try client.refusal(of: .show, IDParameters(id: secret)) == .notFound(id: secret))
+            #expect(try client.refusal(of: .show, ShowParameters(id: secret)) == .notFound(id: secret))
             // Running calls now return only the user's own records.
             _ = try root.report("Unseen")
             let own = try client.report("Own")

@@ -222,7 +222,7 @@ struct UserTests {
             for client in [reporter, stranger] {
                 #expect(try client.allRecords().isEmpty)
                 #expect(try client.groups().isEmpty)
-                #expect(try client.refusal(of: .show, IDParameters(id: id)) == .notFound(id: id))
+                #expect(try client.refusal(of: .show, ShowParameters(id: id)) == .notFound(id: id))
             }
             #expect(try reporter.awaitFates(of: id).map(\.outcome) == [.delivered])
             #expect(

@@ -291,9 +291,9 @@ struct HelpTests {
                       --color WHEN    Colour the output: auto, always or never
                   -h, --help          Show this help
 
-                For a group, also shows how many of its newest stored records, at most 1,000,
-                have each fate at each destination. If records are pending at a paused
-                destination, the reason is shown.
+                For a group, also shows how many of its newest stored records have each fate at
+                each destination: at most 1,000, fewer if counting takes too long. If records
+                are pending at a paused destination, the reason is shown.
 
                 Examples:
                   issuectl show g92c9da597585468b

@@ -96,7 +96,7 @@ struct RecordsTests {
                   archive      dead-lettered         5  -          -
 
                 """#)
-        #expect(outcome.calls == [#"Show {"id":"r42"}"#])
+        #expect(outcome.calls == [#"Show {"id":"r42","count_fates":true}"#])
         #expect(issuectl(["show", "r42", "--json"], .reply(Fixtures.shown)).output == Fixtures.shown + "\n")
     }
 
@@ -121,7 +121,7 @@ struct RecordsTests {
                 Fates of the record above
                   DESTINATION  FATE
                 """))
-        #expect(delivered.calls == [#"Show {"id":"g7"}"#])
+        #expect(delivered.calls == [#"Show {"id":"g7","count_fates":true}"#])
         let paused = issuectl(
             ["show", "g7"], width: 80, reply(5, pending: 2), .reply(Fixtures.status(Fixtures.logzio)))
         #expect(

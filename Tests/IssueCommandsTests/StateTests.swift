@@ -88,7 +88,7 @@ struct StateTests {
         let shown = issuectl(
             ["show", "gab12"], absent, .reply(Fixtures.groups(Fixtures.group("gab12000000000007"))),
             .reply(Fixtures.shown))
-        #expect(shown.calls.last == #"Show {"id":"gab12000000000007"}"#)
+        #expect(shown.calls.last == #"Show {"id":"gab12000000000007","count_fates":true}"#)
     }
 
     @Test("--until-newer-version is sent to the daemon and printed")

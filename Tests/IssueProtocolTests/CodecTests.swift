@@ -47,6 +47,7 @@ struct CodecTests {
         try check(RecordsParameters())
         try check(RecordsReply(records: [Samples.storedRecord, Samples.minimalStoredRecord], next: nil))
         try check(IDParameters(id: "r-1"))
+        try check(ShowParameters(id: "g-1", countsFates: true))
         try check(IssueDetails(record: Samples.storedRecord, group: Samples.group, fates: [Samples.fate]))
         try check(IssueDetails(record: nil, group: Samples.minimalGroup, fates: []))
         try check(

@@ -62,7 +62,7 @@ extension RawClient {
     }
 
     package func show(_ id: String) throws -> IssueDetails {
-        try call(.show, IDParameters(id: id))
+        try call(.show, ShowParameters(id: id))
     }
 
     package func awaitFates(of id: String, timeout: Duration = testTimeout) throws -> [IssueFate] {

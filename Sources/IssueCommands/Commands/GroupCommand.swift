@@ -238,7 +238,7 @@ struct GroupCommand: Command {
         var others = Array(ids.dropFirst())
         if let filter {
             // If the first operand was merged into another group, the filter finds that group, and `show` returns it.
-            let target = try collector.call(CollectorCalls.show, IDParameters(id: ids[0])).value.group.id
+            let target = try collector.call(CollectorCalls.show, ShowParameters(id: ids[0])).value.group.id
             others = try matching(filter, collector).filter { $0 != target }
             try context.printNote("Matches \(Quantity.text(others.count, "issue")).")
             guard !others.isEmpty, !isDryRun else { return try showCount(of: others, collector, context) }
@@ -283,7 +283,7 @@ struct GroupCommand: Command {
         of groups: [String], _ collector: Collector, _ context: CommandContext
     ) throws(CommandFailure) {
         guard context.format != .human else { return }
-        let target = try collector.call(CollectorCalls.show, IDParameters(id: ids[0])).value.group
+        let target = try collector.call(CollectorCalls.show, ShowParameters(id: ids[0])).value.group
         try context.print(json: MergeGroupsReply(group: target, count: Int64(groups.count)).json)
     }
 

@@ -9,8 +9,9 @@ struct ShowCommand: Command {
         name: "show", summary: "Show all details of a record, or of a group's newest record", operands: .one("ID"),
         operandSources: [.groups],
         notes: [
-            "For a group, also shows how many of its newest stored records, at most 1,000, have each fate at each "
-                + "destination. If records are pending at a paused destination, the reason is shown."
+            "For a group, also shows how many of its newest stored records have each fate at each destination: at most "
+                + "1,000, fewer if counting takes too long. If records are pending at a paused destination, the reason is "
+                + "shown."
         ],
         examples: ["issuectl show g92c9da597585468b", "issuectl show g92c9da597585468b --json"])
 
@@ -23,7 +24,7 @@ struct ShowCommand: Command {
     func run(in context: CommandContext) throws(CommandFailure) {
         let collector = try context.collector()
         let answer = try AbbreviatedID.call(id, collector) { (id) throws(CommandFailure) in
-            try collector.call(CollectorCalls.show, IDParameters(id: id))
+            try collector.call(CollectorCalls.show, ShowParameters(id: id, countsFates: true))
         }
         try context.print(answer) { reply in
             var details = RecordDetails(reply, in: context)

@@ -217,7 +217,7 @@ enum RecordOperand {
     /// return the record.
     static func group(of operand: String, _ collector: Collector) -> String? {
         guard operand.contains("-"),
-            let details = try? collector.call(CollectorCalls.show, IDParameters(id: operand)).value,
+            let details = try? collector.call(CollectorCalls.show, ShowParameters(id: operand)).value,
             details.record != nil
         else {
             return nil

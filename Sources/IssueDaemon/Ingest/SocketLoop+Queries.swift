@@ -51,7 +51,7 @@ extension SocketLoop {
             // The filter is checked here, because the first step may not use it.
             try check(filter)
             request(.following(filter), connection)
-        case .show: job(.show(try read(parameters, as: IDParameters.self).id), connection)
+        case .show: job(.show(try read(parameters)), connection)
         case .deadLetters: job(.deadLetters(try read(parameters)), connection)
         case .status: job(.status, connection)
         case .limits: job(.limits, connection)

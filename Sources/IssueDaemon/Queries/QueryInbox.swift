@@ -131,7 +131,7 @@ struct QueryJob: Sendable {
         case newest
         /// Returns records above a row for a follower.
         case news(IssueFilter, row: RowID)
-        case show(String)
+        case show(ShowParameters)
         case histogram(HistogramParameters)
         case fates(AwaitParameters)
         case deadLetters(DeadLettersParameters)

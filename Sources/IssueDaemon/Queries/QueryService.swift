@@ -166,8 +166,9 @@ final class QueryService: Sendable {
             guard !newRecords.records.isEmpty else { return .news(nil, row: newRecords.seen) }
             let reply = VarlinkReply(parameters: RecordsReply(records: newRecords.records).json, continues: true)
             return .news(reply.message, row: newRecords.seen)
-        case .show(let id):
-            let shown = try reader.show(id, viewer: job.viewer, countsFates: true)
+        case .show(let parameters):
+            let shown = try reader.show(
+                parameters.id, viewer: job.viewer, countsFates: parameters.countsFates ?? false)
             return .reply(
                 with: IssueDetails(
                     record: shown.record, group: shown.group, fates: shown.fates, groupFates: shown.groupFates))

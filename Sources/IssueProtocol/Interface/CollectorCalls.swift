@@ -13,7 +13,7 @@ package struct CollectorCall<Parameters: JSONCodable, Reply: JSONCodable>: Senda
 package enum CollectorCalls {
     package static let list = CollectorCall<ListParameters, ListReply>(.list)
     package static let records = CollectorCall<RecordsParameters, RecordsReply>(.records)
-    package static let show = CollectorCall<IDParameters, IssueDetails>(.show)
+    package static let show = CollectorCall<ShowParameters, IssueDetails>(.show)
     package static let histogram = CollectorCall<HistogramParameters, HistogramReply>(.histogram)
     package static let setState = CollectorCall<SetStateParameters, SetStateReply>(.setState)
     package static let deploy = CollectorCall<DeployParameters, DeployReply>(.deploy)
@@ -65,6 +65,25 @@ package struct IDParameters: Equatable, JSONObjectCodable, Sendable {
 
     package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
         try members.required("id", &id)
+    }
+}
+
+/// The parameters of `Show`.
+package struct ShowParameters: Equatable, JSONObjectCodable, Sendable {
+    /// The id of a record or a group.
+    package var id: String
+    /// Whether the reply counts the fates of the newest records of a group.
+    package var countsFates: Bool?
+
+    package init(id: String, countsFates: Bool? = nil) {
+        (self.id, self.countsFates) = (id, countsFates)
+    }
+
+    package static var initial: Self { Self(id: "") }
+
+    package mutating func visit(_ members: inout JSONMembers) throws(FieldError) {
+        try members.required("id", &id)
+        try members.optional("count_fates", &countsFates)
     }
 }
 

@@ -261,9 +261,9 @@ package enum CollectorInterface {
           records: []StoredRecord, next: ?string, unreadable: ?int
         )
 
-        # Returns a record by its id, or the newest record of a group by the group's id. group_fates: for the id of a group,
-        # the fates of its newest stored records, at most 1,000.
-        method Show(id: string) -> (
+        # Returns a record by its id, or the newest record of a group by the group's id. group_fates: with count_fates and the
+        # id of a group, the fates of its newest stored records: at most 1,000, fewer if counting takes too long.
+        method Show(id: string, count_fates: ?bool) -> (
           record: ?StoredRecord, group: Group, fates: []DestinationFate, group_fates: ?[]GroupFates
         )
 

@@ -411,6 +411,8 @@ extension ForwardingOutbox {
         private var scanned: SentBatch?
         /// The batch of the last record that is sent outside the scan; nil if that record waits for one.
         private var carrier: SentBatch?
+        /// The state of the destination; nil if it was not read yet.
+        private var state: DestinationRow.State?
 
         /// The fate of a record.
         struct Found {
@@ -419,8 +421,6 @@ extension ForwardingOutbox {
             var batch: SentBatch?
             /// Whether the record is sent outside the scan.
             var isSingle = false
-        }
-
 
             /// Whether the destination has or may have received the record: it is delivered, unconfirmed or in flight.
             var mayHaveArrived: Bool {
@@ -430,6 +430,8 @@ extension ForwardingOutbox {
                 case .summarised, .deadLettered, .withheld, .expired: false
                 }
             }
+        }
+
         /// Reads the columns `id`, `name`, `first_id`, the last row, and `cursor`.
         fileprivate init(_ row: borrowing Row) {
             (id, name, cursor) = (row.int64(0), row.text(1), row.id(4))
@@ -446,6 +448,16 @@ extension ForwardingOutbox {
             guard row <= cursor else { return Found() }
             if scanned?.rows.contains(row) != true { scanned = try outbox.batch(with: row, id) }
             return scanned.map { Found(fate: $0.fate(of: row), batch: $0) } ?? Found()
+        }
+
+        /// Returns the state of the destination. It is read once.
+        mutating func state(on outbox: ForwardingOutbox) throws(SQLiteError) -> DestinationRow.State? {
+            if state == nil {
+                state = try outbox.connection.first("SELECT state FROM destinations WHERE id = ?1", id) {
+                    DestinationRow.State(json: $0.text(0))
+                }
+            }
+            return state
         }
     }
 

@@ -293,10 +293,7 @@ extension StoreReader {
             guard fate.outcome == .pending else { break }
             // The destination's state describes the batch that is being sent: the record's batch or, if that batch was
             // preempted, another one.
-            let state = try connection.first("SELECT state FROM destinations WHERE id = ?1", id) {
-                DestinationRow.State(json: $0.text(0))
-            }
-            guard let state, state.batchAttempts > 0 else { break }
+            guard let state = try destination.state(on: outbox), state.batchAttempts > 0 else { break }
             fate.attempts = Int(clamping: state.batchAttempts)
             fate.answer = state.lastAnswer
         }

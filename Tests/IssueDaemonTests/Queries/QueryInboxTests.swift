@@ -14,7 +14,7 @@ struct QueryInboxTests {
             connection: connection, queryToken: 0, viewer: .everything,
             process: ReportingProcess(
                 connection: connection, sender: Sender(uid: user, gid: user, pid: 1), startTime: 0),
-            isPrivileged: isPrivileged, work: .show(id))
+            isPrivileged: isPrivileged, work: .show(ShowParameters(id: id)))
     }
 
     private func rest(of inbox: inout QueryInbox) -> [UInt64] {
