@@ -371,7 +371,8 @@ struct DoctorTests {
     @Test("The advice names systemctl only if the daemon is a service", arguments: [true, false])
     func fixesOfHost(isService: Bool) throws {
         let failures: [CollectorConnectionError] = [
-            .unreachable(path: "/x", .connectionRefused), .unreachable(path: "/x", .inputOutput), .malformed("x"),
+            .unreachable(path: "/run/issued/issued.sock", .accessDenied), .unreachable(path: "/x", .connectionRefused),
+            .unreachable(path: "/x", .inputOutput), .malformed("x"),
         ]
         let host = { (facts: inout DoctorFacts) in
             if !isService { (facts.service, facts.socketUnit) = (UnitFile(), UnitFile()) }
@@ -394,8 +395,9 @@ struct DoctorTests {
                 facts.clientVersion = "9"
             })
         fixes += ["token", "version"].compactMap { found[$0]?.first?.fix }
-        #expect(fixes.count == 5)
+        #expect(fixes.count == 6)
         #expect(fixes.allSatisfy { $0.contains("systemctl") == isService }, "\(fixes)")
+        #expect(fixes[1].hasPrefix("systemctl restart") == isService && fixes.contains("start the daemon") != isService)
     }
 
     @Test("A repair is advised for a database that was set aside, and not for a WAL without its database")
@@ -443,6 +445,24 @@ struct DoctorTests {
         #expect(found.keys.sorted() == [check])
         #expect(found[check]?.first?.severity == severity)
         #expect(found[check]?.first?.message == "logzio is \(state.rawValue): \(reason); its last answer: 401")
+    }
+
+    @Test(
+        "Without advice in the status, the fix for a destination is the advice of issuectl explain",
+        arguments: [
+            ("tls", "tls"), ("forbidden", "token"), ("not_found", "destinations"), ("overloaded", "destinations"),
+        ]
+    )
+    func explainedReason(reason: String, check: String) throws {
+        let found = findings(
+            try facts { status in
+                status.destinations[0].state = .waiting
+                status.destinations[0].reason = reason
+                status.destinations[0].advice = nil
+            })
+        let fix = try #require(found[check]?.first?.fix)
+        let words = issuectl(["explain", reason]).output.split { $0 == " " || $0 == "\n" }.joined(separator: " ")
+        #expect(words.hasSuffix("What to do: \(fix)"))
     }
 
     @Test("If a proxy needs a password, the fix names environment variables, since Proxy= accepts no password")

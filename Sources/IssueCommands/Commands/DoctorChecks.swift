@@ -85,10 +85,10 @@ extension DoctorCheck {
             fix = enteringFix(folder)
         case .unreachable(let path, .accessDenied):
             message = "you may not connect to \(path)"
-            fix = "systemctl edit issued.socket: SocketMode=0666, then: systemctl restart issued.socket"
+            fix = connectingFix(facts, path)
         case .unreachable(let path, .connectionRefused):
             message = "no daemon listens at \(path)"
-            fix = restart(facts, "issued.socket issued.service")
+            fix = isService(facts) ? "systemctl restart issued.socket issued.service" : "start the daemon"
         case .unreachable(let path, let error):
             message = "cannot connect to \(path): \(error)"
             fix = isService(facts) ? "systemctl status issued.socket issued.service" : readLog(facts, "")
@@ -136,7 +136,7 @@ extension DoctorCheck {
             findings.append(
                 DoctorFinding(
                     .warning, "\(path) has mode \(octal(socket.mode)), so not every user can report",
-                    fix: "systemctl edit issued.socket: SocketMode=0666, then: systemctl restart issued.socket"))
+                    fix: connectingFix(facts, path)))
         }
         let folder = FileSystem.parentFolder(of: path)
         // To connect, users need search permission for the folder, but no read permission. A folder with the database
@@ -163,6 +163,13 @@ extension DoctorCheck {
                     fix: "chown \(socket.owner) \(folder)"))
         }
         return findings
+    }
+
+    /// Returns the fix for a socket that users cannot connect to.
+    private static func connectingFix(_ facts: DoctorFacts, _ path: String) -> String {
+        isService(facts)
+            ? "systemctl edit issued.socket: SocketMode=0666, then: systemctl restart issued.socket"
+            : "chmod 0666 \(path)"
     }
 
     /// Returns the fix for a socket folder that users cannot enter. A folder with the database must keep mode 0700.
@@ -433,26 +440,26 @@ extension DoctorCheck {
             case "refused", "timeout", "unreachable", "reset", "no_answer":
                 "check the network, the firewall and Proxy=: issued --check --online, \(ownConfiguration)"
             case StoreStatus.failureReason: "see the checks disk and database"
-            case "too_many_requests", "overloaded": "lower SendRate= if it persists"
             case "misconfigured": checkAndReload(facts)
-            default: "see issuectl status, and States of a destination in Operations.md"
+            default: explained(destination)
             }
         }
     }
 
+    /// Returns the advice of `issuectl explain` on the reason for a destination's state.
+    private static func explained(_ destination: DestinationStatus) -> String {
+        let reason = ExplainedReason.all.first { $0.name == destination.reason }
+        return reason.map { MessageCatalog.plain($0.action) } ?? "see issuectl status"
+    }
+
     private static func tls(_ facts: DoctorFacts) -> [DoctorFinding]? {
-        findings(facts, where: { $0 == "tls" }) { _ in
-            "check the clock, the proxy and CAFile=; to update the system's certificates: update-ca-certificates"
-        }
+        findings(facts, where: { $0 == "tls" }, fix: explained)
     }
 
     private static func token(_ facts: DoctorFacts) -> [DoctorFinding]? {
         findings(facts, where: { tokenReasons.contains($0) }) { destination in
             switch destination.reason {
-            case "proxy_refuses":
-                "check Proxy=; for a proxy with a password, set https_proxy= or http_proxy= in the unit's environment "
-                    + "instead"
-            case "forbidden": "check the account, its rights and its allowed addresses"
+            case "proxy_refuses", "forbidden": explained(destination)
             default:
                 isService(facts)
                     ? "write the right token into /etc/credstore, then: systemctl restart issued"
@@ -482,8 +489,8 @@ extension DoctorCheck {
             case .expired:
                 fix = "find out why the destination is behind: issuectl status; or raise MaxSize= or MaxAge="
             case .destination:
-                let advice = daemon.destinations.first { $0.name == finding.destination }?.advice
-                fix = advice ?? "see issuectl status, and States of a destination in Operations.md"
+                let destination = daemon.destinations.first { $0.name == finding.destination }
+                fix = destination.map { $0.advice ?? explained($0) } ?? "see issuectl status"
             default: return nil
             }
             return DoctorFinding(finding.verdict == .failing ? .problem : .warning, finding.message, fix: fix)

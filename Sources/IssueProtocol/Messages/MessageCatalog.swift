@@ -241,9 +241,28 @@ package struct ExplainedReason: Equatable, Sendable {
             "Nothing; see [How fast records are sent](RateLimits.md#how-fast-records-are-sent)."
         ),
         (
-            ["refused", "timeout", "unreachable", "reset", "tls"],
-            "The daemon could not connect, or the connection broke. The records are kept and sent later.",
-            "Check the network, the proxy and `CAFile=`."
+            ["refused"], "The destination or the proxy refused the connection. The records are kept and sent later.",
+            "Check the address, the port, the network, the firewall and `Proxy=`."
+        ),
+        (
+            ["timeout"], "The connection or the name lookup timed out. The records are kept and sent later.",
+            "Check the address, the network, the firewall and `Proxy=`."
+        ),
+        (
+            ["unreachable"],
+            "The name of the destination or of the proxy could not be resolved, or the proxy could not connect. The "
+                + "records are kept and sent later.",
+            "Check the address, DNS, the network and `Proxy=`."
+        ),
+        (
+            ["reset"],
+            "The connection broke or timed out before the whole request was sent. The records are kept and sent later.",
+            "Check the network, the firewall and `Proxy=`."
+        ),
+        (
+            ["tls"],
+            "TLS failed, for example because the certificate is not trusted. The records are kept and sent later.",
+            "Check the clock, `Proxy=` and `CAFile=`; to update the system's certificates, run `update-ca-certificates`."
         ),
         (
             ["no_answer"],
@@ -252,14 +271,30 @@ package struct ExplainedReason: Equatable, Sendable {
             "Raise `RequestTimeout=` on a slow connection."
         ),
         (
-            ["too_many_requests", "overloaded"],
-            "The answer was 429 or 503: the destination asks for a lower rate. The rate is halved, down to a tenth, and "
-                + "recovers later.",
+            ["too_many_requests"],
+            "The answer was 429 or an error with the same meaning: the destination asks for a lower rate. The rate is "
+                + "halved, down to a tenth, and recovers later.",
             "Lower `SendRate=` if it persists."
         ),
         (
-            ["server_error", "request_timeout", "too_early"],
-            "The answer was another 5xx, 408 or 425, or not valid HTTP. The request is sent again.", "Wait."
+            ["overloaded"],
+            "The answer was 503 or an error with the same meaning: the destination has too much to do. The rate is "
+                + "halved, down to a tenth, and recovers later.",
+            "Lower `SendRate=` if it persists."
+        ),
+        (
+            ["server_error"],
+            "The answer was 5xx, but not 503, or was not valid HTTP. The request is sent again.",
+            "If it persists, look at the destination's own log."
+        ),
+        (
+            ["request_timeout"],
+            "The answer was 408: the request took the destination too long. The request is sent again.",
+            "If it persists, check the network."
+        ),
+        (
+            ["too_early"],
+            "The answer was 425: the destination does not process the request yet. The request is sent again.", "Wait."
         ),
         (
             ["resuming"], "The daemon has started, and sends a batch again whose answer is unknown.", "Nothing."
@@ -269,23 +304,31 @@ package struct ExplainedReason: Equatable, Sendable {
         ),
         (
             ["unauthorised"], "The answer was 401: the token or password is wrong.",
-            "Check the token and the region; a wrong region gives the same answer."
+            "Replace the token or password. For Logz.io, also check `Region=`, since a wrong region gives the same "
+                + "answer."
         ),
         (
             ["forbidden"],
             "The answer was 402, 403 or 451; for Elasticsearch also a 403 for a document, such as for a read-only index.",
-            "Check the account and its allowed addresses, the index, and the proxy if the answer names one."
+            "Check the account, its rights and its allowed addresses, the index of Elasticsearch, and the proxy if the "
+                + "answer names one."
         ),
         (
             ["proxy_refuses"], "The answer was 407, which only a proxy sends.",
-            "Check `Proxy=`; for a password, leave it unset and set `https_proxy` or `http_proxy` "
-                + "([Destinations.md](Destinations.md#proxies-and-tls))."
+            "Check `Proxy=`. For a password, leave it unset and set `https_proxy=` or `http_proxy=` in the unit's "
+                + "environment ([Destinations.md](Destinations.md#proxies-and-tls))."
         ),
         (
-            ["not_found", "method_not_allowed"],
-            "The answer was 404, 410 or another 4xx, or a 200 from a server that is not the expected store; or an index "
-                + "of Elasticsearch does not exist or is closed.",
-            "Check `Region=`, `URL=` or `Index=`; for ClickHouse, run the schema; for OTLP, allow JSON and gzip."
+            ["not_found"],
+            "The answer was 404 or 410, or a 200 from a server that is not the expected store; or `URL=` is invalid, the "
+                + "table of ClickHouse does not exist, or the index of Elasticsearch does not exist or is closed.",
+            "Check `Region=`, `URL=` or `Index=`; for ClickHouse, run the schema."
+        ),
+        (
+            ["method_not_allowed"],
+            "The answer was 405, 415 or another 4xx that has no reason of its own, so the address does not accept "
+                + "records; or the table or the user of ClickHouse is read-only.",
+            "Check `URL=`; for OTLP, allow JSON and gzip at the receiver."
         ),
         (
             ["redirected"],
@@ -296,9 +339,9 @@ package struct ExplainedReason: Equatable, Sendable {
         (
             ["many_lines_refused"],
             "More than 32 lines of a batch were rejected, or lines have been rejected for 5 minutes, and they outnumber "
-                + "the accepted ones. The cause is probably not in the lines, so none is given up. This does not happen "
-                + "if the lines of at least as many users were all accepted. [Priority records](Glossary.md) are still "
-                + "sent.",
+                + "the accepted ones. The cause is probably not in the lines, so none is given up. [Priority "
+                + "records](Glossary.md) are still sent. If the number of users whose lines were all accepted is at "
+                + "least the number of users with rejected lines, the rejected lines are given up instead.",
             "Look at the destination's own log, at the account's limits and field types, and at `Type=`."
         ),
         (
