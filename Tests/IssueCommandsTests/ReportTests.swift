@@ -374,10 +374,12 @@ struct ReportTests {
         #expect(script("sh", "sh", "backup.sh") == "backup.sh")
         #expect(script("bash", "/bin/bash", "/opt/backup.sh", "-x") == "backup.sh")
         #expect(script("busybox", "busybox", "sh", "./backup.sh") == "backup.sh")
-        #expect(script("bash", "-bash") == "issuectl")
+        #expect(script("busybox", "busybox", "timeout", "60", "issuectl", "report") == "issuectl")
+        #expect(script("bash", "-bash") == "issuectl" && script("bash", "bash", "+x", "backup.sh") == "issuectl")
         #expect(script("bash", "bash", "-c", "issuectl report x") == "issuectl")
         #expect(script("bash", "bash", "/dev/fd/63") == "issuectl" && script("sh", "sh", "-") == "issuectl")
         #expect(script("sh", "sh", "/opt/") == "issuectl" && script("sh", "sh", "") == "issuectl")
+        #expect(script("sh", "sh", ".") == "issuectl" && script("sh", "sh", "../..") == "issuectl")
         #expect(script("sudo", "sudo", "ls") == "issuectl" && script("fish", "fish", "a.fish") == "issuectl")
         #expect(CallerName.name(parent: "sh", arguments: ["sh", "a.sh"], unit: "nightly.service") == "a.sh")
     }

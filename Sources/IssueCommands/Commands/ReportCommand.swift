@@ -249,8 +249,9 @@ package enum CallerName {
         "su", "sudo", "systemd", "tcsh", "time", "timeout", "tmux", "xargs", "zsh",
     ]
 
-    /// Shells whose first argument is the name of a script, unless it is an option.
-    private static let shells: Set<String> = ["ash", "bash", "busybox", "dash", "ksh", "sh", "zsh"]
+    /// Shells whose first argument is the name of a script, unless it is an option. Those that scripts rarely run as
+    /// are left out.
+    private static let shells: Set<String> = ["ash", "bash", "dash", "ksh", "sh", "zsh"]
 
     /// Returns the name of the parent process, such as a script, or of the script that it runs as a shell. If the
     /// parent is unknown or only runs other programs, returns the name of the service without its suffix, or `issuectl`
@@ -258,16 +259,20 @@ package enum CallerName {
     ///
     /// - Parameters:
     ///   - parent: The short name of the parent process; nil if it is unknown.
-    ///   - arguments: The first arguments of the parent process, beginning with its own name.
+    ///   - arguments: The first arguments of the parent process, beginning with its own name. Evaluated only if it is a
+    ///     shell.
     ///   - unit: The systemd unit of this process; nil if there is none.
-    package static func name(parent: String?, arguments: [String] = [], unit: String?) -> String {
-        if let parent, shells.contains(parent) {
-            let isApplet = parent == "busybox" && arguments.dropFirst().first.map { shells.contains($0) } == true
-            // A script in /dev is a pipe, as in `bash <(curl …)`, and has no name.
-            if let script = arguments.dropFirst(isApplet ? 2 : 1).first, !script.isEmpty,
-                !script.hasPrefix("-"), !script.hasPrefix("/dev/"), !script.hasSuffix("/")
+    package static func name(parent: String?, arguments: @autoclosure () -> [String] = [], unit: String?) -> String {
+        if let parent, parent == "busybox" || shells.contains(parent) {
+            // `busybox sh backup.sh` runs its applet `sh`.
+            let words = parent == "busybox" ? arguments().dropFirst() : arguments()[...]
+            let isShell = parent != "busybox" || words.first.map { shells.contains($0) } == true
+            // Options begin with `-` or `+`. A script in /dev is a pipe, as in `bash <(curl …)`, and has no name.
+            if isShell, let script = words.dropFirst().first, !script.hasPrefix("-"), !script.hasPrefix("+"),
+                !script.hasPrefix("/dev/"), !script.hasSuffix("/"), case let name = FileSystem.name(of: script),
+                !["", ".", ".."].contains(name)
             {
-                return FileSystem.name(of: script)
+                return name
             }
         }
         if let parent, !parent.isEmpty, !runners.contains(String(parent.prefix { $0 != ":" && $0 != " " })) {
@@ -281,10 +286,12 @@ package enum CallerName {
     }
 
     static func ofThisProcess() -> String {
-        let parent = (try? ProcessMetadata.read(pid: CurrentProcess.parentPID)) ?? nil
+        // Read once, because it changes when the parent ends.
+        let parentPID = CurrentProcess.parentPID
+        let parent = (try? ProcessMetadata.read(pid: parentPID)) ?? nil
         let own = (try? ProcessMetadata.read(pid: CurrentProcess.pid)) ?? nil
-        let arguments = ProcessMetadata.firstArguments(of: CurrentProcess.parentPID)
-        return name(parent: parent?.command, arguments: arguments, unit: own?.unit)
+        return name(
+            parent: parent?.command, arguments: ProcessMetadata.firstArguments(of: parentPID), unit: own?.unit)
     }
 }
 
