@@ -198,7 +198,7 @@ struct HelpTests {
                 COUNT is the number of occurrences. With filter options that select single
                 records, such as -p or --since, it counts only these records; --text,
                 --metadata, --trace, --request and --end-user select whole issues. USER is shown
-                if the issues belong to more than one user.
+                if the issues on the page belong to more than one user.
 
                 TIME is a date, an RFC 3339 time, a time of day such as 15:30, an age such as 2h
                 or "7 days ago", now, today or yesterday. Times are UTC unless they have an

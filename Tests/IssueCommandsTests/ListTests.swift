@@ -24,15 +24,15 @@ struct ListTests {
         #expect(outcome.calls == [#"List {"limit":50}"#])
     }
 
-    @Test("The users are shown, by name or id, if the issues belong to more than one user")
+    @Test("The users are shown, with their names after the ids, if the issues belong to more than one user")
     func users() {
         var tools = HostTools.withoutRelativePaths
         tools.userName = { $0 == 0 ? "root" : nil }
         let several = issuectl(
             ["list"], tools: tools, .reply(Fixtures.groups(Fixtures.decodingGroup, Fixtures.diskGroup)))
-        #expect(several.output.contains("  APP     USER  TITLE\n"))
-        #expect(several.output.contains("  shop    1000  Decoding failed"))
-        #expect(several.output.contains("  backup  root  [muted] No space"))
+        #expect(several.output.contains("  APP     USER      TITLE\n"))
+        #expect(several.output.contains("  shop    1000      Decoding failed"))
+        #expect(several.output.contains("  backup  0 (root)  [muted] No space"))
         let one = issuectl(
             ["list"], tools: tools, .reply(Fixtures.groups(Fixtures.decodingGroup, Fixtures.hostileGroup)))
         #expect(!one.output.contains("USER") && !one.output.contains("1000  "))

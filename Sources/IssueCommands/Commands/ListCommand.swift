@@ -24,7 +24,7 @@ struct ListCommand: Command {
         notes: [
             "COUNT is the number of occurrences. With filter options that select single records, such as -p or --since, "
                 + "it counts only these records; --text, --metadata, --trace, --request and --end-user select whole "
-                + "issues. USER is shown if the issues belong to more than one user.",
+                + "issues. USER is shown if the issues on the page belong to more than one user.",
             FilterOptions.timeNote,
         ],
         examples: [
@@ -69,7 +69,12 @@ struct ListCommand: Command {
                 filter: filter, order: paging.order, limit: limit, after: after,
                 sparkline: hasSparkline ? Self.buckets : nil)
         } rows: { reply in
-            reply.groups.map { row($0, hasSparkline: hasSparkline, in: context) }
+            // Each name is looked up once, because that may take a request to a directory server.
+            let ids = Set(reply.groups.map(\.user))
+            let users = Dictionary(uniqueKeysWithValues: ids.map { ($0, context.user($0)) })
+            return reply.groups.map { group in
+                row(group, user: users[group.user] ?? "", hasSparkline: hasSparkline, in: context)
+            }
         }
     }
 
@@ -91,14 +96,16 @@ struct ListCommand: Command {
         return columns + [Column("TITLE", minimum: 20)]
     }
 
-    private func row(_ group: IssueGroup, hasSparkline: Bool, in context: CommandContext) -> [Cell] {
+    private func row(
+        _ group: IssueGroup, user: String, hasSparkline: Bool, in context: CommandContext
+    ) -> [Cell] {
         var row = [
             Cell(group.id),
             Cell(group.level.name, style: TextStyle(group.level)),
             Cell(Quantity.text(group.occurrences)),
             Cell(RelativeTime.text(group.lastSeen, now: context.now)),
             Cell(group.app ?? "-"),
-            Cell(context.tools.userName(group.user) ?? "\(group.user)"),
+            Cell(user),
         ]
         if hasSparkline { row.append(Cell(Sparkline.text(group.sparkline))) }
         if showsMutes { row.append(Cell(muteEnd(of: group, now: context.now))) }
