@@ -84,7 +84,7 @@ package struct Log: Sendable {
         if let journal, (try? Socket.sendDatagram(JournalEntry(event, level, fields).bytes, to: journal)) != nil {
             return
         }
-        write((form == .dated ? "\(Clock.wall) " : "") + LogLine.text(level, event, fields, form: form))
+        write(LogLine.text(level, event, fields, form: form))
     }
 
     /// Writes to standard error. Errors are ignored, since there is nowhere to report them.
@@ -177,7 +177,8 @@ package enum LogLine {
         var line =
             switch form {
             case .journal: "<\(level.priority)>\(message)"
-            case .plain, .dated: "issued: \(level.rawValue): \(message)"
+            case .plain: "issued: \(level.rawValue): \(message)"
+            case .dated: "\(Clock.wall) issued: \(level.rawValue): \(message)"
             case .bare: "\(message)"
             }
         for (name, value) in fields { line += " \(name)=\(quoted(value))" }

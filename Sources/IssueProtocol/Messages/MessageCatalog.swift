@@ -106,9 +106,9 @@ package enum MessagePage {
 
             ## Log lines
 
-            The daemon logs to standard error, which is the journal under systemd: `journalctl -u issued`. Elsewhere, a line
-            begins with the time. The message of a line is constant. What varies follows as `name=value`, and the identifier
-            of the message comes last:
+            The daemon logs to standard error, which is the journal under systemd: `journalctl -u issued`. In a file
+            or on a terminal, a line begins with the time, unless `Target=journal` is set. The message of a line is constant.
+            What varies follows as `name=value`, and the identifier of the message comes last:
 
                 2026-11-23T09:15:02.417Z issued: warning: No space left; refusing reports until there is id=store.no-space
 
