@@ -170,6 +170,7 @@ struct HostileBackupTests {
             let until = IssueTimestamp.fromNow(.seconds(3600))
             for state in [
                 SetStateParameters(group: group, state: .muted, until: until, untilCount: 5, note: "Trillian"),
+                SetStateParameters(group: group, state: .muted, untilNewerVersion: true),
                 SetStateParameters(group: group, state: .resolved, resolvedIn: "2.4.1"),
                 SetStateParameters(group: group, state: .resolved, isResolvedInNext: true),
                 SetStateParameters(group: group, state: .resolved),
@@ -195,6 +196,7 @@ struct HostileBackupTests {
             }
             try await daemon.logs("notice: Issue state changed request=set_state \(who)")
             try await daemon.logs(" group=\(group) state=muted until=\(until) until_count=5 id=")
+            try await daemon.logs(" group=\(group) state=muted until_newer_version=yes id=")
             try await daemon.logs(" group=\(group) state=resolved resolved_in=2.4.1 id=")
             try await daemon.logs(" group=\(group) state=resolved resolved_in_next=yes id=")
             try await daemon.logs(" group=\(group) state=resolved id=")

@@ -288,7 +288,7 @@ final class QueryService: Sendable {
             throw QueryFailure.notFound(id: parameters.group)
         }
         let change = GroupChange("set_state", parameters.group, "state", parameters.state.name)
-        logChange(change, .auditStateChanged, job, state: parameters)
+        logChange(change, .auditStateChanged, job, parameters: parameters)
         return SetStateReply(group: try reader.show(parameters.group, viewer: job.viewer).group)
     }
 
@@ -376,9 +376,9 @@ final class QueryService: Sendable {
 
     /// Logs a change of a group.
     ///
-    /// - Parameter state: The parameters of a change of the state. The note, which may contain anything, is not logged.
+    /// - Parameter parameters: Those of a change of the state. The note, which may contain anything, is not logged.
     private func logChange(
-        _ change: GroupChange, _ event: LogEvent, _ job: QueryJob, state: SetStateParameters? = nil
+        _ change: GroupChange, _ event: LogEvent, _ job: QueryJob, parameters: SetStateParameters? = nil
     ) {
         guard mayLogChange(job) else { return }
         let requester = job.process.sender
@@ -387,9 +387,10 @@ final class QueryService: Sendable {
             present: [
                 "request": change.request, "uid": "\(requester.uid)", "pid": "\(requester.pid)",
                 "command": requester.command ?? "", "group": change.group, change.name: change.value,
-                "until": state?.until?.description, "until_count": state?.untilCount?.description,
-                "until_newer_version": state?.untilNewerVersion == true ? "yes" : nil,
-                "resolved_in": state?.resolvedIn, "resolved_in_next": state?.isResolvedInNext == true ? "yes" : nil,
+                "until": parameters?.until?.description, "until_count": parameters?.untilCount?.description,
+                "until_newer_version": parameters?.untilNewerVersion == true ? "yes" : nil,
+                "resolved_in": parameters?.resolvedIn,
+                "resolved_in_next": parameters?.isResolvedInNext == true ? "yes" : nil,
                 "corrections": change.corrections.isEmpty
                     ? nil : change.corrections.map { "\($0)" }.joined(separator: ","),
             ])

@@ -449,8 +449,9 @@ package struct LogEvent: Hashable, Sendable {
     package static let auditStateChanged = LogEvent(
         "audit.state-changed", "Issue state changed",
         "An issue was resolved, muted or reopened by `uid=`, `pid=` and `command=`. `until=`, `until_count=` or "
-            + "`until_newer_version=` is the end of a mute, and `resolved_in=` the version with the fix. For ordinary "
-            + "users, 10 changes a minute each and 60 a minute in total are logged.")
+            + "`until_newer_version=` is the end of a mute; `resolved_in=` is the version with the fix, and "
+            + "`resolved_in_next=` means the next deployed version. For ordinary users, 10 changes a minute each and 60 "
+            + "a minute in total are logged.")
     package static let auditGroupingChanged = LogEvent(
         "audit.grouping-changed", "Issue grouping changed",
         "Issues were merged or split, or a correction was undone, by `uid=`, `pid=` and `command=`. `issuectl group "
