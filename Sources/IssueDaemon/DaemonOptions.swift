@@ -128,7 +128,7 @@ package enum DaemonStart: Sendable {
     ) -> DaemonStart {
         do {
             var options = try DaemonOptions(arguments)
-            options.source = options.source.absolute
+            options.source = options.source.absolute(in: try? FileSystem.readLink("/proc/self/cwd"))
             switch options.action {
             case .printHelp:
                 output(DaemonOptions.help)

@@ -99,14 +99,16 @@ package enum ConfigurationSource: Hashable, Sendable {
     /// The file with this path, and the drop-ins in `FILE.d/`.
     case file(String)
 
-    /// The source with an absolute path, because messages about the file are read in other folders, too. Unchanged if
-    /// the current folder is unknown.
-    var absolute: ConfigurationSource {
+    /// Returns the source with an absolute path, because messages about the file are read in other folders, too.
+    /// Unchanged if the folder is unknown or is not valid UTF-8.
+    ///
+    /// - Parameter folder: The path of the current folder; nil if it is unknown.
+    func absolute(in folder: [UInt8]?) -> ConfigurationSource {
         guard case .file(let path) = self, !path.hasPrefix("/"),
-            let folder = try? FileSystem.readLink("/proc/self/cwd"), folder.first == UInt8(ascii: "/")
+            let folder = folder.flatMap({ String(validating: $0, as: UTF8.self) }), folder.hasPrefix("/")
         else { return self }
         let name = path.hasPrefix("./") ? String(path.dropFirst(2)) : path
-        return .file("\(String(decoding: folder, as: UTF8.self))/\(name)")
+        return .file("\(folder)/\(name)")
     }
 
     /// The path of the main file.

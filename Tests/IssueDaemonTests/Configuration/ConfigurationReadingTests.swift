@@ -123,6 +123,16 @@ struct ConfigurationReadingTests {
         #expect(problems == ["issued.conf:1: This version does not support [\(section)] yet; remove the section."])
     }
 
+    @Test("A relative path becomes absolute, unless the current folder is unknown or not valid UTF-8")
+    func relativePath() {
+        let source = ConfigurationSource.file("./a.conf")
+        #expect(source.absolute(in: Array("/srv".utf8)) == .file("/srv/a.conf"))
+        for folder in [nil, [], Array("/srv/".utf8) + [0xFF], Array("(unreachable)/srv".utf8)] {
+            #expect(source.absolute(in: folder) == source)
+        }
+        #expect(ConfigurationSource.file("/a.conf").absolute(in: Array("/srv".utf8)) == .file("/a.conf"))
+    }
+
     @Test("Drop-ins are read after the file, ordered by name, and the last value wins")
     func dropIns() throws {
         let folder = try ConfigurationFolder()
