@@ -122,15 +122,17 @@ struct CommandContext {
     /// - Parameters:
     ///   - answer: The reply.
     ///   - member: The member of the reply whose elements `--ndjson` prints; nil to print the whole reply.
-    ///   - hasHead: Whether `--ndjson` prints the other members on the first line.
+    ///   - printsOtherMembers: Whether `--ndjson` prints the other members on the first line.
     ///   - text: Returns the lines for users.
     func print<Reply>(
-        _ answer: BrowserReply<Reply>, elements member: String? = nil, hasHead: Bool = false, text: (Reply) -> [String]
+        _ answer: BrowserReply<Reply>, elements member: String? = nil, printsOtherMembers: Bool = false,
+        text: (Reply) -> [String]
     ) throws(CommandFailure) {
         switch (format, member) {
         case (.human, _): try print(text(answer.value))
         case (.lines, let member?):
-            if hasHead, let members = (try? JSONValue(json: answer.json))?.asObject {
+            if printsOtherMembers {
+                let members = (try? JSONValue(json: answer.json))?.asObject ?? []
                 try print(json: JSONValue.object(members.filter { $0.key != member }).json)
             }
             for element in answer.elements(of: member) { try print(json: element) }

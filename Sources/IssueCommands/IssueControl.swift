@@ -52,13 +52,13 @@ package struct IssueControl {
             common = arguments
             leading = words[..<count]
         } catch {
-            throw CommandFailure(.usage, "\(error.message). See issuectl --help")
+            throw CommandFailure(.usage, "\(error.message). See \(program) --help")
         }
         let rest = words[leading.endIndex...].drop { $0 == "--" }
         if common.has(CommonOptions.version) { return printText("\(program) \(ProductVersion.text)\n") }
         guard let name = rest.first else {
             guard common.has(CommonOptions.help) else {
-                throw CommandFailure(.usage, "missing command. See issuectl --help")
+                throw CommandFailure(.usage, "missing command. See \(program) --help")
             }
             return printText(generalHelp)
         }
@@ -106,7 +106,7 @@ package struct IssueControl {
             command = try type.init(arguments, at: self.context.now)
             context = try makeContext(arguments)
         } catch {
-            throw CommandFailure(.usage, "\(error.message). See issuectl \(specification.name) --help")
+            throw CommandFailure(.usage, "\(error.message). See \(program) \(specification.name) --help")
         }
         // If the command has connected to the daemon, sends the reports that earlier runs have saved, even if the
         // command fails.
@@ -139,7 +139,7 @@ package struct IssueControl {
             let hint =
                 meant.map { " (did you mean \($0)?)" }
                 ?? NearestName.suggestion(for: name, among: Self.commands.map { $0.specification.name })
-            throw CommandFailure(.usage, "unknown command '\(name)'\(hint). See issuectl --help")
+            throw CommandFailure(.usage, "unknown command '\(name)'\(hint). See \(program) --help")
         }
         return command
     }

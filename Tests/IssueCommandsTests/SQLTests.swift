@@ -84,12 +84,16 @@ struct SQLTests {
             bounds: database.bounds, paths: paths)
     }
 
-    @Test("The help of issued-sql names issued-sql")
+    @Test("The help and the usage errors of issued-sql name issued-sql")
     func ownName() {
         let library = SQLAccess.library { (_) throws(CommandFailure) in throw CommandFailure(.refused, nil) }
         #expect(issuectl(["--help"], sql: library).output.hasPrefix("Usage: issued-sql [OPTION...] COMMAND "))
         #expect(issuectl(["sql", "--help"], sql: library).output.hasPrefix("Usage: issued-sql sql "))
         #expect(issuectl(["--version"], sql: library).output.hasPrefix("issued-sql "))
+        for arguments in [[], ["--x"], ["x"]] {
+            #expect(issuectl(arguments, sql: library).errors.hasSuffix(" See issued-sql --help\n"))
+        }
+        #expect(issuectl(["sql", "--x"], sql: library).errors.hasSuffix(" See issued-sql sql --help\n"))
         #expect(issuectl(["sql", "--help"]).output.hasPrefix("Usage: issuectl sql "))
     }
 

@@ -57,7 +57,7 @@ struct HistogramCommand: Command {
             HistogramParameters(filter: filter, bucket: bucket, by: dimension == .total ? nil : dimension))
         let hasTitles = dimension == .group && context.format == .human
         let titles = hasTitles ? Self.titles(of: answer.value.series, collector) : [:]
-        try context.print(answer, elements: "series", hasHead: true) { reply in
+        try context.print(answer, elements: "series", printsOtherMembers: true) { reply in
             HistogramPage(
                 reply: reply, bucket: bucket, dimension: dimension, width: context.width, painter: context.painter,
                 titles: titles

@@ -241,7 +241,7 @@ struct RetentionCommand: Command {
     func run(in context: CommandContext) throws(CommandFailure) {
         let answer = try context.collector(denied: CommandFailure.deniedToSee("retention")).call(
             CollectorCalls.retention)
-        try context.print(answer, elements: "rules", hasHead: true) { lines($0, context) }
+        try context.print(answer, elements: "rules", printsOtherMembers: true) { lines($0, context) }
     }
 
     private func lines(_ reply: RetentionReply, _ context: CommandContext) -> [String] {
