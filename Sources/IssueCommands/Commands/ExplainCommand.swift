@@ -278,8 +278,8 @@ struct ExplainedEntry: Sendable {
 
     var title: String { message.map { "\(name): \($0)" } ?? name }
 
-    /// Returns `true` if the word is the name, or the last part of the name of an error. Case does not count, except in a
-    /// reason, since `Timeout` may be a message.
+    /// Returns `true` if the word is the name, or the last part of the name of an error. Case does not count, except in
+    /// a reason, since `Timeout` may be a message.
     func isNamed(_ word: String) -> Bool {
         guard name.contains(".") else { return name == word }
         let wanted = word.lowercased()

@@ -6,8 +6,8 @@ import UnixIO
 ///
 /// Two files are locked: the database, and a file next to it whose name ends in `.lock`, which is created first.
 /// With both, a second daemon is refused even if the `.lock` file was removed. The locks are held to the end of the
-/// process; if a new database is created, its lock replaces that of the old one. If one can't be taken for a reason other than a second daemon, such as a full disk, the daemon runs without
-/// it.
+/// process; if a new database is created, its lock replaces that of the old one. If one can't be taken for a reason
+/// other than a second daemon, such as a full disk, the daemon runs without it.
 final class StoreLock: Sendable {
     private struct Held: ~Copyable {
         let path: String
