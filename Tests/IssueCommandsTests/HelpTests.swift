@@ -120,7 +120,8 @@ struct HelpTests {
                 The id of a record is printed when the record is on disk. ISSUED_APP,
                 ISSUED_VERSION and ISSUED_ENVIRONMENT are the defaults of --app, --app-version
                 and --environment. Without --app and ISSUED_APP, the application name is that of
-                the calling script or service, or issuectl if there is neither.
+                the calling shell script, of another calling program such as python3, or of the
+                service; otherwise issuectl.
 
                 --spool saves records in issued/unsent/issuectl below XDG_STATE_HOME (default
                 ~/.local/state) or, if STATE_DIRECTORY is set, in issues-unsent/issuectl below

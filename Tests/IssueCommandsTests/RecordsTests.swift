@@ -115,7 +115,7 @@ struct RecordsTests {
             delivered.output.contains(
                 """
 
-                Fates of the 8 records
+                Fates of 8 records
                   logzio  6 delivered, 2 summarised, 0 pending
 
                 Fates of the record above

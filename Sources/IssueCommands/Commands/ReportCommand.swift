@@ -29,8 +29,8 @@ struct ReportCommand: Command {
                 + "an error message shows its number, the other lines are stored, and the exit status is 1.",
             "The id of a record is printed when the record is on disk. ISSUED_APP, ISSUED_VERSION and "
                 + "ISSUED_ENVIRONMENT are the defaults of --app, --app-version and --environment. Without --app and "
-                + "ISSUED_APP, the application name is that of the calling script or service, or issuectl if there is "
-                + "neither.",
+                + "ISSUED_APP, the application name is that of the calling shell script, of another calling program "
+                + "such as python3, or of the service; otherwise issuectl.",
             "--spool saves records in issued/unsent/issuectl below XDG_STATE_HOME (default ~/.local/state) or, if "
                 + "STATE_DIRECTORY is set, in issues-unsent/issuectl below that. They are sent at the end of your next "
                 + "issuectl command that reaches the daemon, or by your next program that uses the client library.",
@@ -249,8 +249,8 @@ package enum CallerName {
         "su", "sudo", "systemd", "tcsh", "time", "timeout", "tmux", "xargs", "zsh",
     ]
 
-    /// Shells whose first argument is the name of a script, unless it is an option. Those that scripts rarely run as
-    /// are left out.
+    /// Shells whose first argument after the options is the name of a script. Those that scripts rarely run as are left
+    /// out.
     private static let shells: Set<String> = ["ash", "bash", "dash", "ksh", "sh", "zsh"]
 
     /// Returns the name of the parent process, such as a script, or of the script that it runs as a shell. If the
@@ -267,8 +267,8 @@ package enum CallerName {
             // `busybox sh backup.sh` runs its applet `sh`.
             let words = parent == "busybox" ? arguments().dropFirst() : arguments()[...]
             let isShell = parent != "busybox" || words.first.map { shells.contains($0) } == true
-            // Options begin with `-` or `+`. A script in /dev is a pipe, as in `bash <(curl …)`, and has no name.
-            if isShell, let script = words.dropFirst().first, !script.hasPrefix("-"), !script.hasPrefix("+"),
+            // A script in /dev is a pipe, as in `bash <(curl …)`, and has no name.
+            if isShell, let script = script(in: words.dropFirst()),
                 !script.hasPrefix("/dev/"), !script.hasSuffix("/"), case let name = FileSystem.name(of: script),
                 !["", ".", ".."].contains(name)
             {
@@ -283,6 +283,21 @@ package enum CallerName {
             return String(unit.dropLast(suffix.count))
         }
         return "issuectl"
+    }
+
+    /// Returns the first argument of a shell after its options, such as `-eu` or `-o errexit`; nil if the shell runs the
+    /// commands of an argument (`-c`) or of its standard input (`-s`).
+    private static func script(in arguments: ArraySlice<String>) -> String? {
+        var rest = arguments
+        while let word = rest.popFirst() {
+            guard word.hasPrefix("-") || word.hasPrefix("+") else { return word }
+            if word == "-" || word == "--" { return rest.first }
+            // A long option, as bash has them.
+            if word.hasPrefix("--") { continue }
+            if word.contains("c") || word.contains("s") { return nil }
+            if word.contains("o") { _ = rest.popFirst() }
+        }
+        return nil
     }
 
     static func ofThisProcess() -> String {
