@@ -68,9 +68,7 @@ package struct RecordLogClock: Equatable, Sendable {
             return begin(at: previous.log.advanced(by: .milliseconds(addedGap)), present, after: previous)
         }
 
-        let wallElapsed = Duration.milliseconds(
-            wall.millisecondsSince1970.clampedDifference(anchor.wall.millisecondsSince1970))
-        let drift = wallElapsed - anchor.monotonic.duration(to: monotonic)
+        let drift = anchor.wall.duration(to: wall) - anchor.monotonic.duration(to: monotonic)
         let elapsed = max(.zero, last.duration(to: monotonic))
         if drift > Self.tolerance || drift < .zero - Self.tolerance {
             return begin(at: previous.log.advanced(by: elapsed), present, after: previous)

@@ -18,7 +18,7 @@ extension ForwardingLoop where Destination: ~Copyable {
         let now = Clock.monotonic
         let wall = Clock.wall
         func instant(_ time: IssueTimestamp?) -> MonotonicInstant? {
-            time.map { now.advanced(by: .milliseconds(min(0, $0.millisecondsSince1970 - wall.millisecondsSince1970))) }
+            time.map { now.advanced(by: min(.zero, wall.duration(to: $0))) }
         }
         let summaries = backlog.unsentSummaries - Int64(summariesInBatches.count) + backlog.corrections
         let records = Int(backlog.records + backlog.requeued + summaries)
@@ -337,7 +337,7 @@ extension ForwardingLoop where Destination: ~Copyable {
         }
         // Limited to between 0 and 24 hours, because the wall clock may have been changed.
         let passed = min(
-            max(Duration.milliseconds(Clock.wall.millisecondsSince1970 - at.millisecondsSince1970), .zero),
+            max(at.duration(to: Clock.wall), .zero),
             Duration.seconds(86_400))
         return Forwarding(
             settings: settings, pacer: SendPacer(settings: settings, from: pace, after: passed, at: now),

@@ -128,7 +128,7 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
         let known = current.resumed(state.unacknowledged)
         // A change of the wall clock must not delay the batch by more than a destination may request.
         let earliest = state.retryAt.map { retryAt in
-            let left = Duration.milliseconds(retryAt.millisecondsSince1970 &- Clock.wall.millisecondsSince1970)
+            let left = Clock.wall.duration(to: retryAt)
             return now.advanced(by: min(max(.zero, left), RetrySchedule.maxRetryAfter))
         }
         let outages = service.outages.withLock { $0 }

@@ -38,8 +38,8 @@ extension IssueReporter where Self == _DefaultReporter {
     /// report, sends the issue to the daemon.
     ///
     /// Issues below the level `ISSUED_LEVEL` are neither written nor sent. Of similar lines from one source location,
-    /// it writes the first ten immediately and then one per second, with the number of omitted lines. All these issues
-    /// are sent to the daemon.
+    /// it writes the first ten immediately and then one per second, with the number of omitted lines. This does not
+    /// limit what is sent to the daemon.
     ///
     /// In tests, it instead fails the test or, if the level is ``IssueLevel/warning`` or lower, records a warning, and
     /// sends nothing to the daemon. An issue that no test library can record is written to standard error. This
