@@ -61,7 +61,8 @@ package struct Admission: Sendable {
     var sequences: RecencyTable<AccountID, Int64>
     var global: SharedLimit
     var windows: [WindowRow.Key: WindowRow] = [:]
-    /// A lower bound of the end times of all windows; nil only if there are none. It avoids a search for each record.
+    /// A lower bound of the end times of all windows; nil only if there are no windows. It avoids a search for each
+    /// record.
     var earliestDue: RecordLogInstant?
     /// The changes that `takeChanges()` has not returned yet.
     var unsaved = DirtySet()
@@ -448,7 +449,9 @@ package struct AdmissionCandidate: Equatable, Sendable {
     package var isFirstOfGroup: Bool
     /// The number of occurrences. A coalesced record has more than one.
     package var count: Int64
+    /// Whether the sender allows that the record is forwarded.
     package var isReportable: Bool
+    /// Whether the record was stored while its group was muted.
     package var isMuted: Bool
     /// Whether `evaluatePriority` has refused the record. The reserves are then not checked again.
     package var wasPriority: Bool

@@ -1,7 +1,8 @@
 package import IssueProtocol
 
 /// Limits the number of new groups and series per application, and the number of new application names and sender kinds
-/// per user. It is applied when records are stored.
+/// per accountable user. A sender kind is a combination of properties that the kernel reports about a process. The
+/// limits are applied when records are stored.
 ///
 /// A fault in an application could otherwise create a group for each record. Records above a limit are combined in an
 /// overflow group, series, application or sender, in which they are stored whole and counted. Because a user can invent
@@ -90,7 +91,7 @@ package struct CardinalityGuard: Sendable {
     ///
     /// - Parameters:
     ///   - account: The account id of the application.
-    ///   - user: The accountable user of the application.
+    ///   - user: The user accountable for the sender.
     ///   - isNewGroup: `true` if the series would also create a group.
     ///   - now: The current log time.
     package mutating func admitSeries(
@@ -115,14 +116,12 @@ package struct CardinalityGuard: Sendable {
         return .allow
     }
 
-    /// Decides whether a new application name of a user may be created, and counts it if so.
+    /// Decides whether a new application name of an accountable user may be created, and counts it if so.
     package mutating func admitApplication(uid: UInt32, at now: RecordLogInstant) -> ApplicationVerdict {
         admit(\.applications, applications, of: uid, at: now)
     }
 
-    /// Decides whether a new sender kind of a user may be created, and counts it if so.
-    ///
-    /// A sender kind is a combination of properties that the kernel reports about a process.
+    /// Decides whether a new sender kind of an accountable user may be created, and counts it if so.
     package mutating func admitSender(uid: UInt32, at now: RecordLogInstant) -> ApplicationVerdict {
         admit(\.senders, senders, of: uid, at: now)
     }
@@ -249,7 +248,8 @@ package struct CardinalityOverflow: Hashable, Sendable {
         case variants
     }
 
-    /// The user id of the sender of these records.
+    /// The user id of the sender of these records. The guard applies the limit to the user accountable for this id, who
+    /// may have another id.
     package var uid: UInt32
     package var kind: Kind
 

@@ -9,8 +9,8 @@ import IssueProtocol
 ///
 /// - They have nothing outstanding.
 /// - They are a system user, and system users together stay within their reserve.
-/// - Their outstanding tokens are at most twice the unreserved tokens left. A single user therefore gets two thirds of
-///   the unreserved tokens at once and the whole refill afterwards, and many users get equal parts.
+/// - Their outstanding tokens are at most twice the unreserved tokens that would be left. A single user therefore gets
+///   two thirds of the unreserved tokens at once and the whole refill afterwards, and many users get equal parts.
 ///
 /// The outstanding tokens of system users count against their reserve.
 ///

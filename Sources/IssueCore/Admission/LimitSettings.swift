@@ -15,6 +15,8 @@ package struct LimitSettings: Hashable, Sendable {
     package var criticalReserve = Percentage(percent: 20)
     package var summaryReserve = Percentage(percent: 10)
     package var noveltyReserve = Percentage(percent: 20)
+    /// The length of the first window of a suppression. Each window is twice as long as the one before it, up to
+    /// `summaryIntervalMax`.
     package var summaryInterval: Duration = .seconds(60)
     package var summaryIntervalMax: Duration = .seconds(900)
     package var overrides: [ApplicationLimitOverride] = []

@@ -288,8 +288,8 @@ package struct Rate: Hashable, Sendable {
 package struct GroupRow: Equatable, Sendable {
     package var group: GroupID
     package var account: AccountID
-    /// The row id of the newest evaluated record. If not all groups fit into memory at a start, the groups with the
-    /// newest records are loaded.
+    /// The row id of the newest evaluated record. If not all groups fit into memory when forwarding starts, the groups
+    /// with the newest records are loaded.
     package var lastRecord: RowID
     /// The number of occurrences in the records evaluated so far.
     package var occurrences: Int64
