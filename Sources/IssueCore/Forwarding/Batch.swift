@@ -122,7 +122,8 @@ struct BatchProgress: Sendable {
         batch = merged
         bisection = first.bisection
         bisection.merge(second.bisection, order: order)
-        // With the longer time, lines of the newer batch would be given up long before `RetryFor=` has elapsed.
+        // With the longer time, lines of the newer batch would be given up long before they have been retried for
+        // `RetryFor=`.
         clock = first.clock.spent(at: now) < second.clock.spent(at: now) ? first.clock : second.clock
         unacknowledged = order.lines(ofFirst: first.unacknowledged, ofSecond: second.unacknowledged)
         isConfirmed = first.isConfirmed && second.isConfirmed

@@ -139,8 +139,8 @@ extension Forwarding {
     }
 }
 
-/// Preemption: priority records may be sent before an unfinished batch. If the destination probably does not respond to
-/// the lines of the batch, any other records may be sent before it too.
+/// Preemption: priority records may be sent before an unfinished batch. If the batch is blocked
+/// (`Bisection.isBlocked`), any other records may be sent before it too.
 extension Forwarding {
     /// Returns how many priority records may be sent now, before the current batch, or when the next one may be sent;
     /// nil if none are waiting or if the batch can't be preempted.
@@ -207,10 +207,9 @@ extension Forwarding {
         }
     }
 
-    /// Retries the batch. If no batch is preempted yet, priority records may be sent first, or any other records if the
-    /// destination probably does not respond to the lines of the batch. If two batches are unfinished, perhaps only one
-    /// of them causes the failures, so a batch that gets no response is swapped with the other one, unless the two are
-    /// merged (`mergeBlocked`).
+    /// Retries the batch. If no batch is preempted yet, priority records may be sent first or, if the batch is blocked,
+    /// any other records. If two batches are unfinished, perhaps only one of them causes the failures, so a batch that
+    /// gets no response is swapped with the other one, unless the two are merged (`mergeBlocked`).
     mutating func tryAgain(at now: MonotonicInstant) -> NextAction {
         if let action = mergeBlocked(at: now) { return action }
         if canPreempt(at: now) { return preempt(at: now) }

@@ -3,10 +3,10 @@ package import IssueProtocol
 /// The state machine of one destination's forwarder, without network, store and clock.
 ///
 /// One batch is sent at a time. It is stored before its first request. Lines without a stored outcome are sent again
-/// after a stop or a crash. An unfinished batch may be preempted by a batch of priority records, or of any other
-/// records if the destination probably does not respond to the lines of the unfinished batch. At most one batch is
-/// preempted at a time. If lines of the preempted batch, or of both batches, keep getting no response, the two may be
-/// merged, so that other records can be sent before them.
+/// after a stop or a crash. An unfinished batch may be preempted by a batch of priority records or, if it is blocked
+/// (`Bisection.isBlocked`), by a batch of any other records. At most one batch is preempted at a time. If lines of one
+/// or both of the two batches keep getting no response, the two may be merged, so that other records can be sent before
+/// them.
 package struct Forwarding: Sendable {
     enum State: Equatable {
         case idle
@@ -28,7 +28,8 @@ package struct Forwarding: Sendable {
     }
 
     struct Wait: Equatable {
-        /// The failure after which a request is repeated; nil for a batch that is resumed after a start.
+        /// The failure that caused the wait. Nil for a batch that is resumed after a start, unless the destination
+        /// requested the wait and the failure is known.
         var failure: FailureClass?
         /// `true` if the destination itself requested the wait, perhaps before the start.
         var isRequestedByDestination: Bool
@@ -399,7 +400,8 @@ extension Forwarding {
         case cut(line: Int, thenSend: Shipment)
         /// Store the progress and wait.
         case wait(until: MonotonicInstant, RetryProgress)
-        /// Store the progress, read the credential again, log the pause, and send a probe at this time.
+        /// Store the progress, read the credential again and call `credentialReread`. Call `waited` at this time, to
+        /// send a probe.
         case pause(PauseReason, until: MonotonicInstant, RetryProgress)
         /// Stop. The batch remains in the store and the next start sends it again.
         case stop

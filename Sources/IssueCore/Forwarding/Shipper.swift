@@ -169,8 +169,8 @@ package struct OutboundSummary: Equatable, Sendable {
     package var title: String
     package var domain: String?
     package var code: Int64?
-    /// The application as the newest series of the group describes it, for the `mobile` object. Only its name if there
-    /// is no such series.
+    /// The application as the newest series of the group describes it, for the `mobile` object of a Logz.io line. Only
+    /// its name if there is no such series.
     package var application: Application
     package var severity: IssueLevel
     package var reason: SuppressionReason
