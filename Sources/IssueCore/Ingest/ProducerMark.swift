@@ -63,7 +63,8 @@ package struct ProducerMark: Equatable, Sendable {
         case forgotten
     }
 
-    /// The maximum number of calls remembered. A client may have this many calls in flight.
+    /// The maximum number of calls remembered; calls that were merged (`stored`) count as one. A client may have this
+    /// many calls in flight.
     package static let maxCalls = 64
     /// The maximum number of rejected records remembered, unless the last call alone has more.
     package static let maxRejected = 1000

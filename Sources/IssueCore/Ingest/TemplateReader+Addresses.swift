@@ -33,9 +33,10 @@ extension TemplateReader {
     }
 
     /// Returns `true` for a dotted name that does not begin with a capital or an underscore, ends with a label of at
-    /// least two lower-case letters, and is not followed by `(` or `::`. A `(` that is the
-    /// last byte of the text is ignored; a change would move issues to other fingerprints. If the name has a single
-    /// dot, the last label must be in `ShortWords.domains`.
+    /// least two lower-case letters, and is not followed by `(` or `::`. If the name has a single dot, the last label
+    /// must be in `ShortWords.domains`.
+    ///
+    /// A `(` that is the last byte of the text is ignored. Changing this would move issues to other fingerprints.
     func isHost(from first: Int, to last: Int, dots: Int, lastDot: Int) -> Bool {
         let label = lastDot + 1
         guard last - label >= 2, bytes[first] | 0x20 == bytes[first] else { return false }

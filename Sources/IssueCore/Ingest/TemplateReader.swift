@@ -200,9 +200,9 @@ struct TemplateReader: ~Escapable {
 
     // MARK: Paths
 
-    /// Returns the path that the slash begins or is in; nil if there is none. If an IPv4 address follows the slash, as in
-    /// `db/10.0.0.1`, returns that address instead, with the slash, any name before the slash, and the IPv4 addresses
-    /// that follow.
+    /// Returns the path that the slash begins or is in; nil if there is none. If an IPv4 address follows the slash, as
+    /// in `db/10.0.0.1`, returns that address instead, with the slash, any name before the slash, and the IPv4
+    /// addresses that follow.
     private mutating func takePath() -> Token? {
         let slash = position
         position += 1
@@ -291,7 +291,8 @@ struct TemplateReader: ~Escapable {
     }
 }
 
-/// The words that have a meaning for a template.
+/// The words that have a meaning for a template. September and Wednesday are missing, because a word has at most eight
+/// letters.
 extension ShortWords {
     /// The keys, as in `key=value` and `"key": "value"`, whose values are sentences, levels or kinds of events.
     static let textKeys = ShortWords([
