@@ -46,7 +46,8 @@ package struct Notice: Equatable, Sendable {
 /// newest of these must be listed.
 package struct NoticeLimiter: Equatable, Sendable {
     /// The maximum number of entries of one user, and of all users together. A user's first event of each kind may
-    /// exceed both.
+    /// exceed both. An event about the state of a destination gets an entry as long as the daemon itself has fewer than
+    /// `maxEntries`.
     package static let maxEntriesOfUser = 20
     package static let maxEntries = 1000
 
@@ -168,7 +169,7 @@ package struct NotificationDigest: Equatable, Sendable {
 
     /// The listed events, the most urgent first. They are chosen from each user in turn. A user's first event of each
     /// kind is chosen before their further events. The newest event about the state of each destination is always
-    /// listed, and no older one, so that an alert in Alertmanager neither stays after a recovery nor ends in an outage.
+    /// listed, and no older one, so that an alert in Alertmanager neither outlasts the outage nor ends before it.
     package private(set) var listed: [Notice] = []
     /// The numbers of other events: of the users with the most of them, of all remaining users together, and of the
     /// daemon itself.

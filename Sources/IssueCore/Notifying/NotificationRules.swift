@@ -40,8 +40,8 @@ package struct NotificationKinds: OptionSet, Hashable, Sendable {
     ]
     /// The kinds that are not reported by default.
     package static let optional: NotificationKinds = [.deadLetters, .limitReached]
-    /// The kinds that report whether a destination accepts records. The newest event of these kinds about a destination
-    /// replaces all earlier ones.
+    /// The kinds that report whether a destination accepts records. Of the events of these kinds about a destination, a
+    /// message lists only the newest.
     package static let destinationStates: NotificationKinds = [
         .destinationPaused, .destinationDelayed, .destinationRecovered,
     ]
@@ -59,8 +59,8 @@ package struct NotificationKinds: OptionSet, Hashable, Sendable {
 
     /// Returns the destination that an event is about; nil if it is about none.
     ///
-    /// - Parameter text: The text of the event. If it is about a destination, it begins with its name and a colon. Names
-    ///   can't contain colons.
+    /// - Parameter text: The text of the event. If the event is about a destination, the text begins with the
+    ///   destination's name, which can't contain colons, and a colon.
     package func destination(in text: String) -> String? {
         guard !isDisjoint(with: [.destinationStates, .deadLetters]) else { return nil }
         return text.firstIndex(of: ":").map { String(text[..<$0]) }
@@ -190,7 +190,7 @@ package struct EscalationCounter: Sendable {
         package var uid: UInt32
         /// The index of the slot of the last occurrence, counted from the origin of log time.
         package var slot: Int64
-        /// The occurrences in `slot` and in the slots before it, the latest slot first.
+        /// The occurrences in `slot` and in the slots before it, the latest slot first. Must not be empty.
         package var counts: [Int64]
         /// The log time of the last report; nil if there was none.
         package var reportedAt: RecordLogInstant?
@@ -432,9 +432,9 @@ package struct LimitWatch: Sendable {
 
 /// Decides when notifiers report that a destination is delayed, that it has recovered, and that it has dead letters.
 ///
-/// An outage begins with a reported pause, or with the first failed request after the destination has not accepted
-/// records for `maxDelay`. It ends when the destination accepts records and is not paused, so there is at most one delay
-/// per `maxDelay`. The value is stored, so that a restart does not repeat a report.
+/// An outage is reported as a pause or, if a request fails and the first failure was at least `maxDelay` ago, as a
+/// delay. The outage counts from that first failure. It ends when the destination accepts records and is not paused, so
+/// there is at most one delay per `maxDelay`. The value is stored, so that a restart does not repeat a report.
 package struct DestinationWatch: Equatable, Sendable {
     package enum Event: Equatable, Sendable {
         /// The destination has not accepted records for this time.
@@ -450,7 +450,7 @@ package struct DestinationWatch: Equatable, Sendable {
     /// The minimum time between two events about dead letters.
     package static let deadLetterPeriod: Duration = .seconds(3600)
 
-    /// When the reported outage began; nil if there is none.
+    /// When the reported outage began: the time of its first failure. Nil if there is none.
     package var outageSince: IssueTimestamp?
     /// The dead letters since the last event about them, and the time of that event.
     package var unreportedDeadLetters: Int64 = 0
@@ -468,7 +468,7 @@ package struct DestinationWatch: Equatable, Sendable {
     /// - Parameters:
     ///   - isAccepting: Whether the last response has accepted records.
     ///   - isPaused: Whether the destination is paused. Some records may be accepted even during a pause.
-    ///   - failingSince: The time of the first failure since records were accepted; nil if there was none.
+    ///   - failingSince: The time of the first failure since records were accepted or rejected; nil if there was none.
     ///   - now: The current time.
     package mutating func answered(
         isAccepting: Bool, isPaused: Bool, failingSince: IssueTimestamp?, at now: IssueTimestamp
