@@ -318,7 +318,7 @@ package struct RetentionSnapshot: Equatable, Sendable {
         }
     }
 
-    /// The oldest closed range that still has records; nil if there is none.
+    /// The oldest closed range that still has records or posting lists; nil if there is none.
     package var oldest: ClosedRange?
     /// The next range in which records of some applications may be too old; nil if there is none.
     package var aged: AgedRange?

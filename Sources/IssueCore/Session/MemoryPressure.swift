@@ -4,7 +4,7 @@
 /// messages and unread replies could stay in memory forever. If they take too much, connections of users who hold more
 /// than an equal share are closed.
 package struct MemoryPressure: Sendable {
-    /// Sizes are in bytes.
+    /// The limits on memory, in bytes, and the timeout of an unread reply.
     package struct Limits: Equatable, Sendable {
         /// The limit for partial messages and for calls that were received but have not begun.
         package var received: Int
