@@ -449,7 +449,7 @@ package struct AdmissionCandidate: Equatable, Sendable {
     package var isFirstOfGroup: Bool
     /// The number of occurrences. A coalesced record has more than one.
     package var count: Int64
-    /// Whether the sender allows that the record is forwarded.
+    /// Whether the sender allows the record to be forwarded.
     package var isReportable: Bool
     /// Whether the record was stored while its group was muted.
     package var isMuted: Bool

@@ -451,8 +451,8 @@ extension LimitsReply {
             return left.fill != right.fill ? left.fill < right.fill : name(left.limit) < name(right.limit)
         }.map(\.limit)
         let rest = sorted.dropFirst(Self.maxLimits)
-        // No record is counted twice: the records of a user's part (`used`) are also in the entry of the limit itself,
-        // and those of a limit that each user has are also in its entry for all users, if there is one.
+        // No record is counted twice: the records of a user's part (`used`) are also in the entry of the whole limit.
+        // If a limit has an entry for all users together, that entry includes the records of each user's entry.
         let sums = Set(limits.lazy.filter { $0.uid == nil && $0.level == nil }.map(\.name))
         let held = rest.filter { $0.used == nil && ($0.uid == nil || !sums.contains($0.name)) }
             .reduce(unlisted) { $0.clampedSum($1.held) }

@@ -185,6 +185,7 @@ package struct DailyBudget: Equatable, Sendable {
         case scarce
         /// Only critical records are sent.
         case critical
+        /// No records are sent, only summaries.
         case spent
     }
 
