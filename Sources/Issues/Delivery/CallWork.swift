@@ -9,7 +9,7 @@ protocol CallWork: AnyObject {
     var wantsReplies: Bool { get }
     /// The time at which the next message can be sent. Nil if there is no message, or while replies must arrive first.
     var nextSend: KernelInstant? { get }
-    /// The earliest deadline of a task, or an earlier time. Nil if no task has a deadline.
+    /// A time that is not later than the deadline of any task. Nil if no task has a deadline.
     var deadline: KernelInstant? { get }
 
     /// Finishes calls whose deadline has passed. If a message can be sent now, also removes unsent calls whose task no
@@ -158,9 +158,9 @@ final class AwaitQueue: CallWork {
     private static let batchSize = 256
     /// The maximum time that the first call of a repeated batch waits in the daemon.
     private static let pollTime: Duration = .milliseconds(100)
-    /// Unless many records of a repeated batch are settled, the time until the next batch is at least `pollTime`, and
-    /// at least this value times the number of calls. A thousand calls a second cost the daemon about 5 % of a
-    /// processor.
+    /// Unless many records of a repeated batch are settled, the next repeated batch is sent after at least `pollTime`,
+    /// and after at least this value times the number of calls in the batch. A thousand calls a second cost the daemon
+    /// about 5 % of a processor.
     private static let timePerCall: Duration = .milliseconds(1)
     /// The additional time for a record that has not been looked up yet.
     private static let gracePeriod: Duration = .seconds(15)

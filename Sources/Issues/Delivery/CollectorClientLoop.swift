@@ -126,11 +126,12 @@ private final class CallChannel {
     private var failedAttempts = 0
     private var nextAttempt: KernelInstant?
     private var idleSince: KernelInstant?
-    /// The time until which connecting to a daemon with a full backlog is attempted. Nil if no attempt is in progress.
+    /// The time at which connecting to a daemon whose listen queue is full is given up. Nil if no attempt is in
+    /// progress.
     private var connectDeadline: KernelInstant?
 
     private static let connectTimeout: Duration = .seconds(5)
-    // The kernel does not report when a backlog has room again.
+    // The kernel does not report when a listen queue has room again.
     private static let backlogDelay: Duration = .milliseconds(20)
 
     init(

@@ -188,7 +188,7 @@ extension ServerTrust {
     /// - Parameters:
     ///   - paths: The paths to try, in order. Empty if delivery is disabled.
     ///   - timeout: The timeout for all paths together. Zero makes a single attempt per path, which fails with
-    ///     `wouldBlock` if the server's backlog is full.
+    ///     `wouldBlock` if the server's listen queue is full.
     ///   - body: Receives the path and the connected socket. If it throws, the next path is tried.
     /// - Returns: The value that `body` returns.
     /// - Throws: The most helpful error of the failed attempts; `disabled` if there are no paths.

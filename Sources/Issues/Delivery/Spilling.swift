@@ -38,8 +38,8 @@ extension Delivery {
         for entry in call.entries { entry.payload.receipt?.fail(error) }
     }
 
-    /// Starts a thread that sends the calls that earlier runs and `issuectl` saved, if there are any. Does nothing if
-    /// this function was used before.
+    /// Starts a thread that sends the calls that earlier runs and `issuectl` saved, if there are any. Does nothing
+    /// without a spill folder, or if this function was used before.
     func pickUp(from path: String) {
         guard let spillFolder, !hasPickedUp.exchange(true, ordering: .relaxed) else { return }
         // The folders are almost always empty, and then no thread is needed.
