@@ -195,7 +195,7 @@ extension IssueMetadata.Value {
     ///
     /// This never fails: a value that cannot be encoded is replaced with its description, and a value that is nested
     /// too deeply or contains too many others is truncated. Dates, URLs and decimal numbers of Foundation become
-    /// readable strings and numbers, and data becomes Base64.
+    /// readable strings and numbers. Data becomes Base64, or its description if it has about 10,000 bytes or more.
     ///
     /// - Parameter value: The value to encode.
     @_disfavoredOverload

@@ -153,7 +153,8 @@ extension IssueReporter where Self == _FatalErrorReporter {
 
 /// Writes issues as lines on standard error.
 package enum StandardErrorLine {
-    /// Returns the line for a report, without a newline.
+    /// Returns the line for a report, without a newline at its end. The rules of redaction are applied, but the line is
+    /// not sanitised.
     package static func text(_ report: IssueReport) -> String {
         let report = report.redacted
         return line(report, saying: message(of: report))

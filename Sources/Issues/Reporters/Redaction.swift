@@ -36,7 +36,8 @@ public struct IssueRedaction: Sendable {
         rule = .scanner(text: text, json: json)
     }
 
-    /// Replaces each metadata value whose key has one of these names, at any depth, with `[@secret]`. Nulls are kept.
+    /// Replaces each value whose key has one of these names with `[@secret]`, at any depth of the metadata of a report
+    /// and of its breadcrumbs. Nulls are kept.
     ///
     /// - Parameter names: The names. Case and all characters except letters and digits are ignored, so `apiKey` also
     ///   matches `api_key`.

@@ -377,7 +377,7 @@ extension IssueTextFormat where Value: BinaryFloatingPoint {
     /// without the point would form a number of 9e18 or more, is written like a `Double` that is interpolated
     /// into a `String`.
     ///
-    /// - Parameter count: The number of digits, from 0 to 15.
+    /// - Parameter count: The number of digits. Limited to the range from 0 to 15.
     /// - Returns: The format.
     public static func decimals(_ count: Int) -> Self {
         Self { Decimals.text(of: Double($0), count: min(max(count, 0), 15)) }

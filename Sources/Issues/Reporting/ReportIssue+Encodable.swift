@@ -99,7 +99,7 @@ public func reportIssue(
         at: IssueSite(fileID: fileID, filePath: filePath, line: line, column: column, function: function))
 }
 
-/// Reports a caught error with metadata that is a literal with variables.
+/// Reports a caught error with a message, and with metadata that is a literal with variables.
 ///
 /// Otherwise the same as the version with an ``IssueMetadata``.
 @_disfavoredOverload
@@ -115,7 +115,7 @@ public func reportIssue(
         at: IssueSite(fileID: fileID, filePath: filePath, line: line, column: column, function: function))
 }
 
-/// Reports a caught error with metadata that is a dictionary.
+/// Reports a caught error with a message, and with metadata that is a dictionary.
 ///
 /// Otherwise the same as the version with an ``IssueMetadata``.
 @_disfavoredOverload

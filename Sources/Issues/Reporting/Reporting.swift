@@ -139,8 +139,8 @@ struct ReportingScope: Sendable {
     var site: IssueSite?
     /// Counts the issues of the surrounding `_withKnownIssue`. Nil if there is none, or if Swift Testing counts them.
     var knownIssues: KnownIssues?
-    /// The box of the hook code (see ``Box/isReporting``) that created this scope. Nil if other code created it, if it
-    /// has other reporters than the scope around it, or if ``ErrorResponders`` has saved it.
+    /// The box of the hook code (see ``Box/isReporting``) that created this scope. Nil if other code created the scope,
+    /// if the scope has other reporters than the scope around it, or if ``ErrorResponders`` has saved it.
     ///
     /// Without this property, a reporter that reports an issue in a scope of its own would be called for that issue
     /// again, and so on until the stack overflows. A task that the reporter starts inherits the property, but the
