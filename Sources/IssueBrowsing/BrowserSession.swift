@@ -4,7 +4,8 @@ package import UnixIO
 
 /// Sequential queries of a command on one connection to the daemon. Each one blocks until its reply arrives.
 ///
-/// Tasks use ``IssueBrowser`` instead. `Failure` is the error type of the command.
+/// Tasks use ``IssueBrowser`` instead. `Failure` is the error type of the command. If a call fails or its reply is
+/// invalid, the error is the one that `makeFailure` returns.
 package struct BrowserSession<Failure: Error> {
     private let link: any BrowserLink
     private let makeFailure: (CollectorConnectionError) -> Failure

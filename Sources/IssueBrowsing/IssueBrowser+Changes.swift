@@ -3,7 +3,8 @@ internal import Issues
 
 /// Users can change the state of their own issues, and operators the state of all issues.
 extension IssueBrowser {
-    /// Marks an issue as resolved. By default, its next record reopens the issue and notifies operators.
+    /// Marks an issue as resolved. By default, its next record is a regression: the record reopens the issue and is
+    /// announced.
     ///
     /// - Parameters:
     ///   - group: The id of the group.
@@ -138,7 +139,8 @@ extension IssueBrowser {
     }
 
     /// Splits an issue by a field. The records with the value that was reported first stay in the issue. Those with any
-    /// other value move to a new issue for that value.
+    /// other value move to a new issue for that value. Future records with a value that is not known yet stay in the
+    /// issue.
     ///
     /// - Parameters:
     ///   - group: The id of the group.

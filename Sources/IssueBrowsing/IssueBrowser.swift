@@ -203,8 +203,8 @@ extension IssueBrowser {
     /// Counts records over time, including records that are no longer stored.
     ///
     /// - Parameters:
-    ///   - filter: Selects the records. Without a `since`, counting starts 24 hours before its `until` or, if that is
-    ///     not set either, 24 hours ago.
+    ///   - filter: Selects the records. Without a `since`, counting starts 24 hours before `until` or, if that is not
+    ///     set either, 24 hours ago.
     ///   - bucket: The length of a bucket, in whole minutes. At most 1,000 buckets are allowed, so for 24 hours the
     ///     minimum is two minutes.
     ///   - dimension: The property that the series are split by.

@@ -2,7 +2,7 @@ public import Issues
 
 /// An error that is shown to users with a heading and ways to recover from it.
 ///
-/// An error is shown only if it has a `userMessage` or, with `IssuesFoundation`, a localized description that differs
+/// An error is shown only if it has a `userMessage` or, with `IssuesFoundation`, a localised description that differs
 /// from its `message`. Every requirement has a default.
 public protocol PresentableError: ReportableError {
     /// The origin of the error. Defaults to ``IssueErrorSource/internalInconsistency``.
@@ -52,7 +52,7 @@ public struct IssueProblem: PresentableError, CustomStringConvertible {
     /// The domain of these errors, `IssuesPresenting.Problem`.
     public static var domain: String { "IssuesPresenting.Problem" }
 
-    /// The message that users see.
+    /// The message that users see. Nil if the error is not shown to users.
     public var userMessage: String?
     /// The origin of the error.
     public var source: IssueErrorSource

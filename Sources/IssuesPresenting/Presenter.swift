@@ -47,7 +47,7 @@ public struct IssuePrompt: Sendable {
     init?(_ error: any Error) {
         let texts = IssuePresenterTexts.current
         let reportable = error as? any ReportableError
-        // The localized description of a `ReportableError` may be its message, which is for developers.
+        // The localised description of a `ReportableError` may be its message, which is for developers.
         let localized = FoundationReading.reader?.userMessage(of: error)
         guard let message = reportable?.userMessage ?? (localized == reportable?.message ? nil : localized) else {
             return nil
