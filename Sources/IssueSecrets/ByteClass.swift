@@ -176,7 +176,7 @@ extension Span<UInt8> {
 
 /// Groups of hexadecimal digits separated by colons, which may be an IPv6 address or a hardware address.
 package struct ColonGroups {
-    /// The index after the last group or, at the end, the double colon.
+    /// The index after the last group, or after the double colon if the groups end with one.
     package private(set) var end: Int
     private var count = 0
     private var hasGap = false

@@ -141,7 +141,7 @@ package struct Redactor: Sendable {
         buffer.append(replaced)
     }
 
-    /// Returns the text with the values replaced, and counts them; nil if there are none.
+    /// Returns the text with the values replaced, and counts them; nil if there are neither values nor marks.
     private mutating func replaced(_ bytes: Span<UInt8>, from start: Int, to end: Int, isCode: Bool) -> ByteBuffer? {
         guard find(in: bytes, from: start, to: end, isCode: isCode) else { return nil }
         countMatches()

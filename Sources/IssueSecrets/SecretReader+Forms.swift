@@ -192,8 +192,9 @@ extension SecretReader {
     /// Returns the access token of a service whose prefix is at or around an index: of GitHub (`ghp_` and similar,
     /// `github_pat_`), GitLab (`glpat-`) or Slack (`xoxb-` and similar).
     ///
-    /// GitHub's tokens have at least 36 characters after the prefix, GitLab's at least 20
-    /// (https://github.blog/changelog/2021-03-31-authentication-token-format-updates-are-generally-available/).
+    /// GitHub's tokens have at least 36 characters after the prefix
+    /// (https://github.blog/changelog/2021-03-31-authentication-token-format-updates-are-generally-available/),
+    /// GitLab's at least 20.
     mutating func serviceToken(at index: Int) -> RedactionMatch? {
         guard rules.contains(.servicetoken) else { return nil }
         let first: Int, body: Int, minCount: Int
@@ -239,7 +240,8 @@ extension SecretReader {
     /// The third letters of GitHub's prefixes: personal, OAuth, user, server and refresh.
     private static let hubKinds = Array("pousr".utf8)
 
-    /// Returns the shipping token that starts within 96 bytes after the name of Logz.io: 32 capital and small letters.
+    /// Returns the shipping token that starts within 96 bytes after the name of Logz.io: 32 letters in which the case
+    /// changes at least ten times.
     mutating func logzToken(after index: Int) -> RedactionMatch? {
         let limit = min(end, index + 96)
         var first = max(index, logzEnd)
