@@ -40,8 +40,8 @@ final class ImageMap: Sendable {
     func frames(of addresses: [UInt]) -> [BacktraceFrame] {
         guard !addresses.isEmpty else { return [] }
         if let frames = state.withLockIfAvailable({ $0.frames(of: addresses) }) { return frames }
-        // Another thread holds the lock. After a fork, this may be a thread of the parent, which does not exist here and
-        // never releases the lock.
+        // Another thread holds the lock. After a fork, this may be a thread of the parent, which does not exist here
+        // and never releases the lock.
         var own = State()
         return own.frames(of: addresses)
     }
