@@ -26,6 +26,7 @@ package struct DaemonOptions: Hashable, Sendable {
     /// Parses the command line.
     ///
     /// - Parameter arguments: The arguments without the name of the program.
+    /// - Throws: `UsageError` if an argument is not expected, a value is missing, or options can't be combined.
     package init(_ arguments: [String]) throws(UsageError) {
         var rest = arguments[...]
         var actions: [(action: Action, name: String)] = []

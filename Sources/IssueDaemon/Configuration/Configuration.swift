@@ -100,7 +100,7 @@ extension Configuration {
     /// Returns the same text as ``text``, but above each value, a comment names the lines that set it. The sections of
     /// misconfigured destinations and notifiers are added, with their valid values and a comment.
     ///
-    /// - Parameter origins: The lines that set the values; nil to leave out the comments.
+    /// - Parameter origins: The lines that set the values; nil to return ``text`` itself.
     package func text(origins: ConfigurationOrigins?) -> String {
         var origins = origins
         var sections: [String] = []

@@ -25,6 +25,7 @@ struct CheckSubject: Equatable {
     ///   - callerID: The id of the user who runs the check.
     ///   - unit: The installed unit, which names the daemon's user.
     ///   - findUser: Finds a user by name or number.
+    /// - Throws: `UsageError` if `option` names no user of this host.
     init(
         option: String?, callerID: UInt32, unit: ServiceUnit,
         findUser: (String) -> UserDatabase.User? = { UserDatabase.user(named: $0) }

@@ -123,7 +123,7 @@ package enum ConfigurationSource: Hashable, Sendable {
 /// The valid part of the configuration files, and the errors in them.
 package struct ConfigurationReading: Sendable {
     /// The valid values. A destination with an error is in `misconfigured`, unless the only error is about its
-    /// credential.
+    /// credential. A notifier with an error in its section is in `misconfiguredNotifiers`.
     package var configuration: Configuration
     /// In the order of the files, and from top to bottom in each.
     package var problems: [ConfigurationProblem]
@@ -216,7 +216,7 @@ struct ConfigurationMerger {
 
         /// Keys with an invalid value.
         var wrongKeys: Set<String> = []
-        /// Keys that were probably meant by an unknown one.
+        /// Keys of this section that were probably meant where the file has an unknown key.
         var meantKeys: Set<String> = []
         /// Keys for which there is an error. They are not also reported as missing.
         var reportedKeys: Set<String> { wrongKeys.union(meantKeys) }

@@ -36,7 +36,7 @@ package struct DestinationConfiguration: Hashable, Sendable {
     /// The name in `status` and in fates.
     package var name: String
     package var address: HTTPAddress
-    /// The file with the credential; nil if the server needs none. It is read again when it may have changed.
+    /// The file with the credential; nil if none is configured. It is read again when it may have changed.
     package var tokenFile: TokenFile?
     package var settings: DestinationSettings
 
@@ -59,7 +59,7 @@ package struct DestinationConfiguration: Hashable, Sendable {
 /// The settings in the section of a destination.
 package struct DestinationSettings: Hashable, Sendable {
     package var url: HTTPAddress?
-    /// The name of the credential, or the path of its file; nil if the server needs none.
+    /// The name of the credential, or the path of its file; nil if none is configured.
     package var credential: String?
     package var caFile: String?
     package var proxy: String?

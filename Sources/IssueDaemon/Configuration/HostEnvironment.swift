@@ -102,6 +102,7 @@ struct ServiceUnit: Equatable {
     /// The credentials that the shipped unit loads.
     static let credentials: Set<String> = ["logzio-token"]
 
+    /// The user that `User=` sets; `issued` if the unit sets none or is not installed.
     var user = "issued"
     var writablePaths: [String] = []
     var isInstalled = false
