@@ -72,8 +72,8 @@ final class Destinations: Sendable {
         }
     }
 
-    /// Logs and reports that a destination is paused because its section has an error, unless an earlier start of this
-    /// process has. The logged state is stored, as for other pauses.
+    /// Logs that a destination is paused because its section has an error, unless this process has done so already.
+    /// Also reports it to the notifiers, unless an earlier run has. The logged state is stored, as for other pauses.
     private func logPause(
         _ forwarder: StatusRegistry.Forwarder, _ row: DestinationRow, _ writer: WriterService, _ log: Log,
         report: (NotificationKinds, String) -> Void

@@ -33,8 +33,9 @@ extension ForwardingLoop where Destination: ~Copyable {
             oldestPriority: instant(backlog.oldestPriority))
     }
 
-    /// Builds a batch and stores it before it is sent. Takes, in this order of preference, priority records if there is
-    /// a backlog, requeued records, or the result of scanning the record log.
+    /// Builds a batch, and stores it before it is sent. The batch consists of the first of these that has any lines:
+    /// priority records, if there are more records after the cursor than fit into a batch; requeued records; the result
+    /// of scanning the record log.
     func build(_ limit: BatchLimit) throws -> Forwarding.NextAction {
         admission.dailyBytes = budget.today(at: Clock.wall)
         try advancePastRetention()

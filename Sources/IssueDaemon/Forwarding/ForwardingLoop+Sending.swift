@@ -344,7 +344,7 @@ extension ForwardingLoop where Destination: ~Copyable {
     }
 
     /// Logs a change of the destination's state or of the reason for a failure, but not each failure. The logged state
-    /// is stored, so that the end of an outage is logged even after a restart, and so is the time of the first failure.
+    /// and the time of the first failure are stored, so that the end of an outage is logged even after a restart.
     private func logChange(after action: Forwarding.AnswerAction) {
         let view = view
         state.failingSince = view.isFailing ? state.failingSince ?? Clock.wall : nil

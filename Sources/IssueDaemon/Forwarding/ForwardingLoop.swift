@@ -224,7 +224,7 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
 
     // MARK: Events
 
-    /// Reports a delay, the end of an outage, and dead letters that were not reported yet, after a request.
+    /// Called after each request. Reports a delay, the end of an outage, and dead letters that were not reported yet.
     func reportEvents() throws {
         let (view, now) = (view, Clock.wall)
         let events = [
