@@ -222,7 +222,8 @@ package final class Daemon {
         }
     }
 
-    /// Reloads the configuration. Without a run, the server that replaces it meanwhile and the next run use it.
+    /// Reloads the configuration, and applies it to `run` or, if that is nil, to `unavailableServer`. The next run uses
+    /// it, too.
     func reload(_ run: DaemonRun?, _ unavailableServer: UnavailableStoreServer? = nil) {
         try? notification.reloading(at: MonotonicClock.now)
         let fresh = readConfiguration(run)

@@ -25,8 +25,8 @@ final class DaemonRun {
     private let readers: [JoinableThread]
     private let log: Log
     private let socketFile: SocketFile
-    /// The settings of the socket, and the path of the database. They do not change during a run. The
-    /// path and mode of the socket are those of its file.
+    /// The settings of the socket, and the path of the database. They do not change during a run. The path and mode of
+    /// the socket are those of its file.
     private let fixed: (socket: SocketSettings, path: String)
     /// Whether forwarding services must be started later, because an attempt to start services has failed.
     private var lacksForwarding = false

@@ -133,7 +133,7 @@ package enum LogLevel: String, CaseIterable, Comparable, Hashable, Sendable {
 
 /// The destination of the log (`Target=`).
 package enum LogTarget: String, CaseIterable, Hashable, Sendable {
-    /// The journal if standard error is connected to it; otherwise plain lines with the time.
+    /// The journal if standard error is connected to it; otherwise lines with the time on standard error.
     case auto
     case journal, stderr
 }
@@ -267,7 +267,7 @@ extension LogForm {
 package struct JournalEntry {
     package static let socketPath = "/run/systemd/journal/socket"
     /// The maximum length of a value is four times this number of bytes. That is enough for this number of Unicode
-    /// scalars, the maximum in `LogLine`.
+    /// scalars, the maximum of a field in `LogLine`. A longer `MESSAGE`, which has all fields, is truncated, too.
     private static let valueLimit = 1024
 
     package private(set) var bytes: [UInt8] = []

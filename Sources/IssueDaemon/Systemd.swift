@@ -50,6 +50,8 @@ package struct InheritedSockets: ~Copyable, Sendable {
     /// Takes the sockets, and removes the variables from the environment so that child processes do not use them.
     ///
     /// Must be called before other threads are started.
+    ///
+    /// - Throws: The error of a variable that can't be removed, or of a descriptor that is not open.
     package static func takeFromEnvironment() throws(Errno) -> InheritedSockets {
         try InheritedSockets(
             pid: try ProcessEnvironment.take("LISTEN_PID"), count: try ProcessEnvironment.take("LISTEN_FDS"),
@@ -104,7 +106,8 @@ extension ProcessEnvironment {
 
 /// Sends the daemon's state to the service manager, using the protocol of sd_notify(3).
 ///
-/// Nothing is sent if there is no service manager or its address is not supported.
+/// Nothing is sent if there is no service manager or its address is not supported. Otherwise, the functions that send
+/// throw the error of sending.
 package struct ServiceNotification: Sendable {
     private let address: SocketAddress?
 

@@ -15,7 +15,7 @@ final class CorruptionCheck: Sendable {
         case confirmed
         /// The file can be read completely.
         case healthy
-        /// The file could not be read completely in time.
+        /// The file could not be read completely in time, or the disk may be the cause instead of the file.
         case inconclusive
     }
 
