@@ -243,7 +243,7 @@ enum ReportParameter: Sendable {
     }
 }
 
-/// Recognizes the parameters of `Report` by their keys.
+/// Recognises the parameters of `Report` by their keys.
 struct ParameterTable: Sendable {
     private struct KnownParameter {
         var key: JSONKey

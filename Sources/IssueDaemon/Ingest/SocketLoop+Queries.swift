@@ -19,7 +19,8 @@ extension SocketLoop {
         }
     }
 
-    /// The methods that only operators may call. The right is checked before the parameters are read.
+    /// The methods that only operators may call. The right is checked before the parameters are read. `Flush` is not
+    /// listed, because `flush` checks the right itself.
     private static let operatorMethods: Set<CollectorMethod> = [
         .purge, .backup, .repair, .requeue, .testNotifier, .addSilence, .endSilence,
     ]

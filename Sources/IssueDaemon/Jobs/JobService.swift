@@ -260,12 +260,12 @@ struct JobRun {
     /// The database's name in its folder.
     var fileName: String { FileSystem.name(of: path) }
 
-    /// Returns a reader whose snapshots are ended when the write-ahead log becomes too large.
+    /// Returns a reader whose snapshots are ended when the WAL becomes too large.
     func reader() throws -> StoreReader {
         try StoreReader(path: path, control: writer.snapshots.control(.job))
     }
 
-    /// Reads in one snapshot, and retries if the snapshot was ended because the write-ahead log was too large.
+    /// Reads in one snapshot, and retries if the snapshot was ended because the WAL was too large.
     func reading<Value>(_ body: () throws -> Value) throws -> Value {
         for _ in 1..<Self.maxAttempts {
             do { return try body() } catch StoreFailure.walTooLarge { try checkCancellation() }

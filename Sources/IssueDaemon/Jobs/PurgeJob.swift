@@ -192,9 +192,11 @@ struct PurgeJob {
 
 /// Removes rows that are no longer referenced after retention or a purge, and combines old counts.
 struct Collection {
-    /// The filter of the purge that this is part of; nil if it is not part of one. A purge also erases the issues that
-    /// are kept without records, if the filter includes all records of their applications. The newest rows can't be
-    /// removed, because SQLite would assign their ids again, so they are cleared if nothing refers to them.
+    /// The filter of the purge that this is part of; nil if it is not part of one.
+    ///
+    /// A purge also erases the issues that are kept without records, if the filter includes all records of their
+    /// applications. It also clears the newest process, sender and account if nothing refers to them. These rows can't
+    /// be removed, because SQLite would assign their ids again.
     var purge: IssueFilter?
 
     /// Removes the rows and combines the counts.

@@ -321,7 +321,8 @@ extension NotificationSubject {
     }
 }
 
-/// Counts the occurrences of all groups for one notifier, by reading the record log. Does not count imported records.
+/// Counts the occurrences of all groups for one notifier, by reading the record log. Counts neither imported nor muted
+/// records.
 ///
 /// The counts are stored together with the position up to which records were counted: when a group is reported, and
 /// otherwise every ten seconds while records arrive. After a crash, the records after that position are counted again.

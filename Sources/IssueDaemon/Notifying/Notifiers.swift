@@ -95,8 +95,8 @@ final class Notifiers: Sendable {
         _ = startThreads(log)
     }
 
-    /// Starts the services of all configured notifiers. If there are services already, starts only the threads that are
-    /// missing.
+    /// Starts the services of all configured notifiers, in place of services that run without the store. If services
+    /// that use the store exist already, starts only the threads that are missing.
     ///
     /// - Returns: `false` if the thread of a notifier can't be started. The others run, and another call tries again.
     /// - Throws: The error of the store. In that case, no service was started.
