@@ -37,7 +37,8 @@ package struct ClickHouseFormat: HTTPFormat {
         if let token { request.headers.append(name: "X-ClickHouse-Key", value: token.text) }
     }
 
-    /// Inserts no rows, but names all columns, so that ClickHouse checks the user, the table and the schema.
+    /// Completes a request that inserts no rows but names all columns, so that ClickHouse checks the user, the table
+    /// and the schema.
     package func completeProbe(_ request: inout HTTPRequest, token: ShippingToken?) {
         complete(&request, token: token)
         let columns = Self.columns.map { Self.quoted($0) }.joined(separator: ", ")

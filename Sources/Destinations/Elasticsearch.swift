@@ -148,8 +148,8 @@ extension ElasticsearchFormat {
         var isRefused: Bool { (400..<500).contains(status) && status != 409 && status != 429 }
     }
 
-    /// The types of the errors of single documents in Elasticsearch and OpenSearch. Any other text may be a part of a
-    /// record.
+    /// The types of the errors of single documents in Elasticsearch and OpenSearch. Any other text is not used, because
+    /// it may be a part of a record.
     private static let knownErrors: Set<String> = [
         "circuit_breaking_exception", "cluster_block_exception", "document_parsing_exception",
         "es_rejected_execution_exception", "illegal_argument_exception", "illegal_state_exception",
@@ -213,7 +213,7 @@ extension ElasticsearchFormat {
             id: correction.eventID)
     }
 
-    /// The names of ids that have a field in the Elastic Common Schema.
+    /// The names that the Elastic Common Schema gives to the fields of the ids.
     private static let commonNames: [IssueContext.Field: String] = [
         .traceID: "trace.id", .spanID: "span.id", .requestID: "http.request.id", .user: "user.id",
     ]

@@ -213,8 +213,8 @@ extension OTLPFormat {
     /// levels of Protocol Buffers, and some receivers allow only 100 of either.
     private static let maxDepth = 16
 
-    /// Returns a value as `AnyValue`, in a form that every receiver accepts: because of one bad value, a receiver would
-    /// refuse the whole request.
+    /// Returns a value as `AnyValue`, in a form that every receiver accepts. A receiver would refuse the whole request
+    /// because of one bad value.
     private static func value(_ value: JSONValue, depth: Int = 0) -> JSONValue {
         func text(_ text: String) -> JSONValue { .object([.init("stringValue", .string(text))]) }
         return switch value {

@@ -55,8 +55,8 @@ package struct Webhook: Sendable {
         template.map { WebhookContent(json: $0.body(of: message)) } ?? format.content(of: message)
     }
 
-    /// Connects to the host of a URL and sends nothing. Uses TLS if the scheme of the URL is `https`. If it is `http`
-    /// and there is an HTTP proxy, connects only to the proxy.
+    /// Connects to the host of a URL and sends nothing. Uses TLS if the scheme of the URL is `https`. If the scheme is
+    /// `http` and there is an HTTP proxy, connects only to the proxy.
     package func probe(_ url: WebhookURL) -> DestinationProbe {
         DestinationProbe(
             connecting: request(to: url, within: min(timeout, .seconds(10))),
@@ -366,7 +366,7 @@ package struct WebhookContent: Sendable {
     }
 }
 
-/// A text with placeholders such as `{title}`, which becomes JSON when they are replaced.
+/// A text that becomes JSON when its placeholders, such as `{title}`, are replaced.
 package struct WebhookTemplate: Hashable, Sendable {
     package let text: String
 

@@ -21,8 +21,8 @@ package struct DestinationProbe: Equatable, Sendable {
         self.clockSkew = clockSkew
     }
 
-    /// Connects to the host of a request and sends nothing. Uses TLS if the scheme of the URL is `https`. If it is
-    /// `http` and there is an HTTP proxy, connects only to the proxy.
+    /// Connects to the host of a request and sends nothing. Uses TLS if the scheme of the URL is `https`. If the scheme
+    /// is `http` and there is an HTTP proxy, connects only to the proxy.
     ///
     /// - Parameter message: The message if the connection succeeds.
     init(connecting request: HTTPRequest, _ message: String) {
@@ -49,7 +49,8 @@ extension HTTPFormat {
     /// The maximum time for a probe.
     private var probeTimeout: Duration { .seconds(10) }
 
-    /// Tests the name lookup, the connection, TLS, the credential and, if the server checks it, the schema.
+    /// Tests the name lookup, the connection, TLS, the credential and, if the server checks it, the schema. Blocks the
+    /// calling thread for about 10 seconds at most.
     ///
     /// - Parameters:
     ///   - token: The credential; nil if there is none.

@@ -145,8 +145,8 @@ package struct DestinationOption: Sendable {
     package let dependsOnAddress: Bool
     /// A line of help.
     package let help: String
-    /// The description of valid values, for an error message after "expected"; nil for a name of letters, digits, `_`,
-    /// `-` and `.`.
+    /// The description of valid values, for an error message after "expected"; nil for a name of at most 64 letters,
+    /// digits, `_`, `-` and `.`.
     package let expected: String?
     /// Returns `true` if a value is valid. Not called if `expected` is nil: the configuration parser then checks that
     /// the value is a name.
@@ -400,9 +400,9 @@ package struct ShippingToken: Hashable, Sendable {
     ///
     /// - Parameters:
     ///   - bytes: The content of the file.
-    ///   - isPassword: Whether spaces are allowed.
-    /// - Returns: Nil if the token is empty, too long or not UTF-8, or contains ASCII white space or ASCII control
-    ///   characters.
+    ///   - isPassword: Whether the token may contain spaces.
+    /// - Returns: Nil if the token is empty, is longer than `maxBytes`, is not UTF-8, or contains an ASCII control
+    ///   character or a space that is not allowed.
     package init?(_ bytes: [UInt8], isPassword: Bool = false) {
         let trimmed = Array(bytes.drop(while: Self.isSpace).reversed().drop(while: Self.isSpace).reversed())
         guard !trimmed.isEmpty, trimmed.count <= Self.maxBytes,

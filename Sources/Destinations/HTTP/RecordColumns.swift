@@ -3,8 +3,8 @@ package import IssueProtocol
 
 /// Fields of lines, named like the columns in ClickHouse, Elasticsearch and OpenSearch.
 package enum RecordColumns {
-    /// Returns the fields of a record that do not depend on the destination. The caller adds the time, the ids of the
-    /// trace, span, request and user, the causes, and the metadata.
+    /// Returns the fields of a record that the kinds of destination have in common. The caller adds the time, the ids
+    /// of the trace, span, request and user, the causes, and the metadata.
     package static func members(of outbound: OutboundRecord) -> [JSONValue.Member] {
         let stored = outbound.stored
         let record = stored.record
@@ -60,7 +60,7 @@ package enum RecordColumns {
         return .object(members)
     }
 
-    /// Returns the fields of a summary that do not depend on the destination, except the times.
+    /// Returns the fields of a summary that the kinds of destination have in common, except the times.
     package static func members(of summary: OutboundSummary) -> [JSONValue.Member] {
         var members: [JSONValue.Member] = [
             .init("event_kind", "suppression_summary"), .init("event_id", .string(summary.eventID)),

@@ -18,7 +18,7 @@ final class StreamingCompressor: PreparedBody {
         var pieces: [[UInt8]] = []
         var hasAll = false
         var isAbandoned = false
-        /// The whole body; nil until the thread has ended, if compressing failed, and after `finish` has taken it.
+        /// The whole body. Nil until the thread has ended, if compressing has failed, and once `finish` has taken it.
         var output: [UInt8]?
         var isCompressed = false
         var hasEnded = false
@@ -103,8 +103,8 @@ final class StreamingCompressor: PreparedBody {
         return output
     }
 
-    /// Passes the bytes in `piece` to the thread, unless none can be started. Waits while the thread has `maxPieces`
-    /// pieces to compress.
+    /// Passes the bytes in `piece` to the thread, after waiting while `maxPieces` pieces are not taken yet. If no
+    /// thread can be started, keeps the bytes in `piece`.
     private func passPiece() {
         if !hasThread { startThread() }
         guard hasThread, !piece.isEmpty else { return }

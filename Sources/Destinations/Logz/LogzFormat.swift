@@ -310,7 +310,7 @@ extension LogzFormat {
         line.put("uid", Int64(stored.sender.uid))
         for (field, id) in record.context.values { line.put(field.columnName, id) }
         line.put(&shared) { line in line.put("fingerprint", outbound.fingerprint) }
-        // A line that copies the parts would not list their cut fields, so they are kept only if no field was cut.
+        // A line that copies the parts would not list their cut fields, so the parts are kept only if no field was cut.
         if !shared.written.isEmpty, line.truncated.names.isEmpty { cached.parts = shared.written }
         outbound.seriesCache?.cachedLine = cached
         line.put("occurrences", outbound.occurrences)

@@ -271,8 +271,8 @@ enum ReservedKeys {
         "mobile", "reported_at", "token", "type",
     ]
 
-    /// The names of the other members of a line. Metadata keys may use them, but the name of the metadata object must
-    /// not begin with one.
+    /// The names of the other members of a line. Metadata keys may use them, but the name of the metadata object, or
+    /// its part before the first dot, must not be one of them.
     private static let others = Set([
         "app", "backtrace", "causes", "context_json", "fingerprint", "host", "occurrences", "repairs", "severity",
         "suppressed_before", "truncated_fields", "uid", "unit",
