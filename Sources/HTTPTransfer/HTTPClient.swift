@@ -15,7 +15,7 @@ package struct HTTPClient: ~Copyable, @unchecked Sendable {
     private var multi: UnsafeMutableRawPointer?
     private let sockets = TransferSockets()
 
-    /// Creates a client. This is cheap, because the first request initializes libcurl.
+    /// Creates a client. This is cheap, because libcurl is initialized only by the first request.
     package init() {
         unsafe easy = nil
         unsafe multi = nil
@@ -350,8 +350,8 @@ final class TransferWatchdog: Sendable {
     ///
     /// - Parameters:
     ///   - sockets: The sockets of the client.
-    ///   - limit: The time limit of the transfer. The sockets are shut down ``grace`` after it, and again after every
-    ///     further ``grace`` until ``end(_:)`` is called.
+    ///   - limit: The time limit of the transfer. The sockets are shut down ``grace`` after the limit, and again after
+    ///     every further ``grace`` until ``end(_:)`` is called.
     func begin(_ sockets: TransferSockets, within limit: Duration) {
         sockets.transferBegan()
         let deadline = MonotonicClock.now.advanced(by: max(limit, .zero)).advanced(by: Self.grace)

@@ -347,6 +347,7 @@ package struct GzipCompressor: ~Copyable, @unchecked Sendable {
     /// Creates a compressor. It uses about 256 KiB of memory.
     ///
     /// - Parameter level: The compression level, from 1 to 9; 0 stores the bytes uncompressed.
+    /// - Throws: `outOfMemory` if zlib cannot be set up.
     package init(level: Int) throws(GzipError) {
         unsafe stream = .allocate(capacity: 1)
         unsafe stream.initialize(to: z_stream())
@@ -363,11 +364,15 @@ package struct GzipCompressor: ~Copyable, @unchecked Sendable {
 
     /// Compresses the next part of the body, of less than 4 GiB, and appends the output that is complete. Later calls
     /// append the rest.
+    ///
+    /// - Throws: `failed` if the part is too large or the body has ended.
     package mutating func append(_ bytes: [UInt8], to output: inout [UInt8]) throws(GzipError) {
         try run(bytes, Z_NO_FLUSH, to: &output)
     }
 
     /// Ends the body and appends the remaining output. No further part can be appended.
+    ///
+    /// - Throws: `failed` if zlib fails.
     package mutating func finish(into output: inout [UInt8]) throws(GzipError) {
         try run([], Z_FINISH, to: &output)
     }
