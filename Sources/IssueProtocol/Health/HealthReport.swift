@@ -250,7 +250,7 @@ package struct HealthReport: Equatable, Sendable {
                 ? " has a pending event, which has waited \(span(age))"
                 : " has \(Quantity.text(notifier.pending)) pending events; the oldest has waited \(span(age))"
         } else if let last = notifier.lastGivenUp, notifier.deliversNothing {
-            // Without a limit of time: there may be weeks between two events, and all later ones would be lost, too.
+            // No time limit applies, because weeks may pass between two events, and later ones would be lost, too.
             message += " has given up events, the last \(ago(last.age(at: now))), and delivered nothing since"
         } else {
             return nil

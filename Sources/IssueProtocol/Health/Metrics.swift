@@ -2,8 +2,8 @@ package import IssueWire
 
 /// A family of metrics: values with the same meaning that differ only in their labels.
 ///
-/// All formats of the metrics are derived from these values. No application, group or user is ever a label, so that the
-/// number of samples stays small: the values of labels come from the configuration or from this program.
+/// All output formats are derived from the families. The values of labels come from the configuration or from this
+/// program. They never name an application, group or user, so that the number of samples stays small.
 package struct MetricFamily: Sendable {
     package enum Kind: String, CaseIterable, Sendable {
         /// A sum that grows. A restart of the daemon, a new database or a purge can reduce it.
@@ -219,7 +219,7 @@ extension MetricFamily {
         },
     ]
 
-    /// The families that a caller may see, with their samples. Families without samples are left out.
+    /// Returns the families that a caller may see, with their samples. Families without samples are left out.
     package static func values(_ source: MetricSource) -> [(family: MetricFamily, samples: [MetricSample])] {
         all.compactMap { family in
             guard source.isComplete || family.isPublic else { return nil }

@@ -72,7 +72,7 @@ package struct IDParameters: Equatable, JSONObjectCodable, Sendable {
 package struct ShowParameters: Equatable, JSONObjectCodable, Sendable {
     /// The id of a record or a group.
     package var id: String
-    /// Whether the reply counts the fates of the newest records of a group.
+    /// Whether the reply counts the fates of the newest records of a group. Nil means `false`.
     package var countsFates: Bool?
 
     package init(id: String, countsFates: Bool? = nil) {

@@ -1,8 +1,9 @@
 /// Finds the name that a user probably meant.
 package enum NearestName {
-    /// Returns the most similar name; nil if none is similar enough.
+    /// Returns the most similar name; nil if none is similar enough, or if the word has more than 64 bytes.
     ///
-    /// A word is similar to a name in any of these cases. Case and leading hyphens do not count.
+    /// A word is similar to a name in any of these cases. The last case is used only if no name matches in another way.
+    /// Case and leading hyphens do not count.
     ///
     /// - Few edits turn the word into the name: at most a third of the length of the longer one, or a single edit.
     /// - The word has at least four characters, and the name contains it.

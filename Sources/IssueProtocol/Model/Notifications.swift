@@ -14,7 +14,7 @@ public struct NotifierStatus: Equatable, Sendable {
     public var state: DestinationState
     /// The reason for waiting or being paused. Nil if there is none.
     public var reason: String?
-    /// What an operator can do: the error in the notifier's section. Nil if there is none.
+    /// The error in the notifier's section, or how to find it. Nil if the section has no error.
     public var advice: String?
     /// The number of events for the notifier.
     public var received: Int
@@ -38,8 +38,7 @@ public struct NotifierStatus: Equatable, Sendable {
     public var lastAnswer: String?
     /// The time at which the receiver last accepted a message, including a test message. Nil if it accepted none.
     public var lastSuccess: IssueTimestamp?
-    /// The time at which a message was last given up after an attempt. Nil if none was, or if the receiver has accepted
-    /// many messages since.
+    /// The time at which a message was last given up after an attempt. Nil if none of the last 100 messages was.
     public var lastGivenUp: IssueTimestamp?
 
     package init(

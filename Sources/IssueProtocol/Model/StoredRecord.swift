@@ -73,7 +73,7 @@ extension StoredRecord {
     public var isDevelopment: Bool? { record.app?.development }
     /// The errors that caused the reported error, outermost first.
     public var causes: [IssueCause] { record.causes }
-    /// The ids that connect the issue with a trace, a request and a user.
+    /// The ids that connect the issue with a trace, a span, a request and a user.
     public var context: IssueContext { record.context }
     /// Whether the daemon may forward the record.
     public var isReportable: Bool { record.reportable ?? true }
@@ -169,7 +169,8 @@ public struct IssueDetails: Equatable, Sendable {
     public var group: IssueGroup
     /// The fate of the record at each destination that it was queued for.
     public var fates: [IssueFate]
-    /// For a requested group, the fates of its newest stored records at each destination. Empty for a requested record.
+    /// For a requested group, the fates of its newest stored records at each destination. Empty for a requested record,
+    /// or if the query did not request these fates.
     package var groupFates: [GroupFates]
 
     package init(
