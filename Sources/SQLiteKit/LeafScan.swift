@@ -151,8 +151,8 @@ package struct LeafScan {
         return pages
     }
 
-    /// Returns those rows of a page whose columns are a given number of integers, followed by a blob. Returns none if
-    /// the page is not a leaf page of a table, is not in use, is damaged, or is the first page.
+    /// Returns those rows of a page whose columns are a given number of integers or NULLs, followed by a blob. Returns
+    /// none if the page is not a leaf page of a table, is not in use, is damaged, or is the first page.
     ///
     /// - Parameters:
     ///   - number: The number of the page.

@@ -5,7 +5,7 @@ package protocol RowSource: AnyObject {
     /// Returns some rows of a range of ids, in ascending order.
     ///
     /// The rows are the first ones of the range or, for a descending scan, the last ones. The scan asks for the
-    /// remaining rows later (`RowWindow.rest`).
+    /// remaining rows later (`RowWindow.rest`). SQLite filters out rows that are not in the range.
     ///
     /// - Parameters:
     ///   - ids: The requested ids.

@@ -8,7 +8,7 @@ internal import CSQLite
     /// persistent statement.
     private let owner: DatabaseConnection?
 
-    /// Compiles a statement.
+    /// Compiles a statement. Traps if the SQL contains no statement or more than one.
     ///
     /// - Parameter persistent: `true` if the statement is kept and used often. Such a statement does not keep its
     ///   connection open, and must not be used after the connection is released.
@@ -16,7 +16,8 @@ internal import CSQLite
         try self.init(composedSQL: "\(sql)", on: connection, persistent: persistent)
     }
 
-    /// Compiles a statement that was composed at run time. The SQL must not contain untrusted input.
+    /// Compiles a statement that was composed at run time. The SQL must not contain untrusted input. Traps if the
+    /// SQL contains no statement or more than one.
     package init(
         composedSQL sql: String, on connection: DatabaseConnection, persistent: Bool = false
     ) throws(SQLiteError) {

@@ -75,7 +75,7 @@ package enum CallStack {
     package struct Mark: Sendable {
         fileprivate var frame: UInt
 
-        /// The position of the caller.
+        /// Creates a mark at the position of the caller.
         package init() {
             frame = clinux_stack_mark()
         }
