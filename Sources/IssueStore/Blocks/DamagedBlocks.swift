@@ -5,7 +5,7 @@ import SQLiteKit
 package struct DamagedBlock: Equatable, Sendable {
     /// The range of ids that it covers.
     package var rows: ClosedRange<RowID>
-    /// The number of its records, which are unreadable.
+    /// The number of its unreadable records, according to its row in `blocks`, which may be damaged, too.
     package var records: Int64
 
     /// Clamps a stored number of records, which may be corrupt, to the range from 0 to `BlockFormat.maxRecords`, so

@@ -11,8 +11,8 @@ extension StoreWriter {
     /// range are ignored.
     ///
     /// - Parameter rows: Row ids.
-    /// - Returns: The number of erased records, their series, and how many each destination has received or may
-    ///   receive.
+    /// - Returns: The number of erased records, their series, and how many of them each destination has or may have
+    ///   received.
     package func erase(_ rows: [RowID]) throws(StoreFailure) -> Erasure {
         try erasing { () throws(SQLiteError) in try removal.erase(rows, &memory) }
     }
@@ -243,6 +243,8 @@ extension StoreReader {
     }
 
     /// Returns the first rows that match a filter, with `row < id <= last`.
+    ///
+    /// Examines at most 20,000 rows. To continue, pass the `edge` of the result as `row`.
     ///
     /// - Parameters:
     ///   - filter: The filter.

@@ -1,6 +1,6 @@
 /// The changes of the schema since version 9, in order.
 extension Schema {
-    /// The table of deployments. For each application, it gets observed deployments of up to 128 versions that were
+    /// The table of deployments. For each account, it gets observed deployments of up to 128 versions that were
     /// reported before this migration: those with the latest first reports.
     static let deployments: StaticString = """
         -- Versions of applications that were put into use. A row without uid applies to the application of this name of

@@ -8,7 +8,7 @@ package import SQLiteKit
 /// a comment within a statement must not change, because `checkWhole` compares it. `Documentation/Storage.md` describes
 /// the tables.
 package enum Schema {
-    /// The `application_id` of the database: `issd` in ASCII. Programs such as `file` recognize the database by it.
+    /// The `application_id` of the database: `issd` in ASCII. Programs such as `file` recognise the database by it.
     package static let applicationID: Int32 = 0x6973_7364
 
     /// Sets up new files, and upgrades files of schema version 9 or later. Earlier versions stored each record in a row
@@ -81,7 +81,7 @@ package enum Schema {
 }
 
 extension Schema {
-    /// The records, the catalog that they refer to, and the index of closed ranges.
+    /// The record log, the tables that its records refer to, and the index of closed ranges.
     static let recordLog: StaticString = """
         -- The store code of all ids from first_id on.
         CREATE TABLE stores (
@@ -432,8 +432,8 @@ extension Row {
 }
 
 extension Schema {
-    /// Views for reading the file with `issuectl sql`. Their counts are exact, because they include the open range. Their
-    /// table `records` is the virtual table of `BlockReader`, which shows the records in `blocks`.
+    /// Views for reading the file with `issuectl sql`. Their counts are exact, because they include the open range. The
+    /// table `records` in them is the virtual table of `BlockReader`, which shows the records in `blocks`.
     static let views: StaticString = """
         CREATE VIEW severities (severity, name) AS
             VALUES (0, 'debug'), (1, 'info'), (2, 'warning'), (3, 'error'), (4, 'critical');
