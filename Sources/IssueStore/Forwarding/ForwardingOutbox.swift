@@ -18,7 +18,7 @@ extension StoreWriter {
 
     /// Stores the result of a batch, or of its finished lines.
     ///
-    /// - Returns: A new batch with the remaining lines, or nil if none remain.
+    /// - Returns: A new batch with the remaining lines; nil if none remain, or if their records have been removed.
     @discardableResult
     package func settle(_ settlement: BatchSettlement, destination: Int64) throws(StoreFailure) -> StoredBatch? {
         try transaction { () throws(SQLiteError) in try outbox.settle(settlement, destination: destination, &memory) }
@@ -93,7 +93,7 @@ struct ForwardingOutbox {
         return try missing(batch.sent.map(\.row)).isEmpty
     }
 
-    /// Stores the result of a batch. Returns a new batch with the remaining lines, or nil if none remain.
+    /// Stores the result of a batch. See `StoreWriter.settle`.
     func settle(
         _ settlement: BatchSettlement, destination: Int64, _ memory: inout WriterMemory
     ) throws(SQLiteError) -> StoredBatch? {

@@ -27,7 +27,7 @@ extension StoreReader {
         /// The number of summaries and lines of corrections that were neither delivered nor given up. Includes those in
         /// unfinished batches.
         package var unsentSummaries: Int64 = 0
-        /// The number of events about corrections that were not examined yet. Some may get no line.
+        /// The number of events about corrections that have not been examined yet. Some may get no line.
         package var corrections: Int64 = 0
     }
 
@@ -80,7 +80,7 @@ extension StoreReader {
     /// groups, whichever comes first.
     ///
     /// - Parameters:
-    ///   - cursor: The id of a record.
+    ///   - cursor: The row id after which the page begins.
     ///   - limit: The maximum number of records.
     ///   - marksImports: `true` to find out which records were imported from a set-aside database.
     package func page(after cursor: RowID, limit: Int, marksImports: Bool = false) throws -> ScanPage {
@@ -409,9 +409,9 @@ extension ForwardingOutbox {
         private let cursor: RowID
         /// The batch from the scan that was looked up last. Consecutive records are usually in the same batch.
         private var scanned: SentBatch?
-        /// The batch of the last record that is sent outside the scan; nil if that record waits for one.
+        /// The batch that was looked up last for a record sent outside the scan; nil if that record waits for a batch.
         private var carrier: SentBatch?
-        /// The state of the destination; nil if it was not read yet.
+        /// The state of the destination; nil if it has not been read yet.
         private var state: DestinationRow.State?
 
         /// The fate of a record.

@@ -60,8 +60,8 @@ extension ForwardingOutbox {
         return rows
     }
 
-    /// Deactivates the other destinations, and forgets their outages. Otherwise, one that is configured again later would
-    /// be reported as delayed or recovered after all that time.
+    /// Deactivates the other destinations, and forgets their outages. Otherwise, a destination that is configured again
+    /// later would be reported as delayed or recovered after all that time.
     private func deactivate(allBut names: [String], lastID: RowID) throws(SQLiteError) {
         try connection.run(
             """

@@ -48,8 +48,8 @@ extension ForwardingOutbox {
             span.records.lowerBound, summary)
     }
 
-    /// Marks a summary as delivered or, if `isDead`, as a dead letter. The records that it counts then become dead
-    /// letters, too. An erased summary is always marked as delivered.
+    /// Marks a summary as delivered or, if `isDead`, as a dead letter. If it becomes a dead letter, so do the records
+    /// that it counts. An erased summary is always marked as delivered.
     func settle(summary: Int64, isDead: Bool, _ destination: Int64) throws(SQLiteError) {
         guard isDead, let counted = try counted(by: summary) else {
             return try setState(of: summary, to: .delivered, nil)
@@ -151,8 +151,8 @@ struct SummaryDelivery: Equatable {
 }
 
 extension DatabaseConnection {
-    /// Returns the summary that counts a record suppressed for `reason`; nil if no summary was stored yet, the summary
-    /// was deleted, or the record is gone or unreadable.
+    /// Returns the summary that counts a record suppressed for `reason`; nil if no summary has been stored yet, the
+    /// summary was deleted, or the record is gone or unreadable.
     func summary(
         counting row: RowID, for reason: SuppressionReason, _ destination: Int64
     ) throws(SQLiteError) -> SummaryDelivery? {

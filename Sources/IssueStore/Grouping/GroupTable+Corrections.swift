@@ -18,7 +18,7 @@ package struct GroupAttributes: Equatable, Sendable {
 
 /// A cache of the patterns of rules and splits, which are compared with new series.
 ///
-/// Records above the limits for new issues are compared with the rules too, so the rules are kept in memory.
+/// A record that exceeds the limits for new issues is compared with the rules, too, so the rules are kept in memory.
 struct PatternCache {
     /// A correction and its pattern.
     struct Entry {

@@ -10,8 +10,8 @@ import SQLiteKit
 struct GroupTable {
     let connection: DatabaseConnection
 
-    /// Selects the group that the group `?1` is merged into, directly or indirectly; the group itself if it is not
-    /// merged.
+    /// Selects the group at the end of the chain of merges that begins with the group `?1`; the group itself if it is
+    /// not merged.
     static let rootSQL: StaticString = """
         WITH RECURSIVE up (id, target) AS (
             SELECT id, merged_into FROM groups WHERE id = ?1
@@ -21,7 +21,8 @@ struct GroupTable {
         SELECT id FROM up WHERE target IS NULL
         """
 
-    /// Returns the group that a group is merged into, directly or indirectly; the group itself if it is not merged.
+    /// Returns the group at the end of the chain of merges that begins with a group; the group itself if it is not
+    /// merged.
     func root(of group: GroupID) throws(SQLiteError) -> GroupID {
         try connection.first(Self.rootSQL, group) { $0.id(0, as: GroupID.self) } ?? group
     }
