@@ -244,7 +244,8 @@ struct NotificationTable {
 
     /// The number of settled messages that are kept per notifier.
     private static let keptMessages = 100
-    /// The maximum number of changes that are kept for notifiers that have not examined them.
+    /// The maximum number of changes that are kept for notifiers that have not examined them. Checked whenever a range
+    /// is closed.
     static let maxAlerts = 100_000
 
     func row(named name: String) throws(SQLiteError) -> NotifierRow? {

@@ -43,8 +43,8 @@ struct SeriesSelection {
         """
 
     private var viewer: Viewer
-    /// The values of the parameters `?2` to `?12`; nil for any. `?5` is the lowest severity (`IssueLevel.rank`), and the
-    /// others are lists as JSON.
+    /// The values of the parameters `?2` to `?12`; nil for any. `?5` is the lowest severity (`IssueLevel.rank`), and
+    /// the others are lists as JSON.
     private var values: [String?] = []
     /// The groups to which the series must belong; nil for any. Set by queries whose filter selects groups by the
     /// content of records (`StoreReader.groups(with:in:)`) or by deployments (`groups(_:in:)`).

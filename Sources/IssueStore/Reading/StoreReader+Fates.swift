@@ -215,7 +215,8 @@ extension StoreReader {
         ) { $0.id(0, as: GroupID.self) }
     }
 
-    /// Returns the group that a group is merged into, directly or indirectly; the group itself if it is not merged.
+    /// Returns the group at the end of the chain of merges that begins with a group; the group itself if it is not
+    /// merged.
     func root(of group: GroupID) throws -> GroupID { try GroupTable(connection: connection).root(of: group) }
 
     /// Returns the counts of a group; nil if it has no series.

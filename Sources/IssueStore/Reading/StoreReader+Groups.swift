@@ -149,7 +149,8 @@ extension StoreReader {
         }
     }
 
-    /// Returns the title of the group with a public id; nil if there is no such group.
+    /// Returns the title of the group with a public id; nil if there is no such group. The title of a merged group is
+    /// empty. Call this in a snapshot.
     package func title(ofGroup id: String) throws -> String? {
         guard let key = GroupKey.key(id) else { return nil }
         return try connection.first("SELECT title FROM groups WHERE key = ?1", key) { $0.text(0) }

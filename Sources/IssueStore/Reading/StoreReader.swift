@@ -13,7 +13,8 @@ package final class StoreReader {
     package let blocks: BlockReader
     /// Rows that the current snapshot has already looked up.
     var known = RowCache()
-    /// Maps user ids to the accountable users. Set by the forwarding and notifier loops.
+    /// Maps user ids to the accountable users. Only the forwarding and notifier loops set it. In other readers, it
+    /// lacks the ranges of `/etc/subuid`.
     package var users = AccountableUsers()
     /// The last figures that were read, and the data version of the database at that time.
     var lastFigures: (version: Int64, figures: StoreFigures)?

@@ -28,9 +28,10 @@ struct ContentScan {
     /// The set of all conditions.
     private let all: Conditions
     /// For each series id, the conditions that its template and domain may meet, with `knownBit`; or `leftOutBit`. 0 if
-    /// the series was not examined yet.
+    /// the series has not been examined yet.
     private var series: [Conditions] = []
-    /// The same without `knownBit`, for ids of `maxTable` or higher. Has no entry if the series was not examined yet.
+    /// The same without `knownBit`, for ids of `maxTable` or higher. Has no entry for a series that has not been
+    /// examined yet.
     private var moreSeries: [SeriesID: Conditions] = [:]
     /// A buffer for text whose JSON escapes have been resolved.
     private var resolved: [UInt8] = []
