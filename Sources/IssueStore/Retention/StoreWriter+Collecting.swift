@@ -93,10 +93,10 @@ extension StoreWriter {
         }
     }
 
-    /// Examines the next issues without records that are kept because of their state. Removes those for which there is
-    /// no space.
+    /// Examines the next issues without records that are kept because of their state. In the first pass of `kept`, only
+    /// adds up their sizes; in the second, removes those for which there is no space.
     ///
-    /// - Parameter kept: The position, and the decision which issues are removed. Its position must not be nil.
+    /// - Parameter kept: Decides which issues are removed. Its position, which must not be nil, is advanced.
     package func collectIssues(_ kept: inout KeptIssues) throws(StoreFailure) {
         guard let position = kept.position else { preconditionFailure("All issues were examined before") }
         var decision = kept

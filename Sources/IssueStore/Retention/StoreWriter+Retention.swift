@@ -165,8 +165,8 @@ struct RecordRemoval {
     /// Deletes batches that have no records left. Unfinished batches are kept.
     ///
     /// The ids of batches of kind 0, which were made by scanning the record log, ascend nearly in the same order as the
-    /// records in them. Therefore, deletion stops at the first such batch whose span ends after `last`. The newest batch
-    /// is always kept, because SQLite would otherwise assign its id again.
+    /// records in them. Therefore, deletion stops at the first such batch whose span ends after `last`. The newest
+    /// batch is always kept, because SQLite would otherwise assign its id again.
     ///
     /// - Returns: `true` if there may be more.
     private func deleteBatches(through last: RowID) throws(SQLiteError) -> Bool {

@@ -3,7 +3,8 @@ package import IssueProtocol
 import SQLiteKit
 
 extension StoreWriter {
-    /// Returns the state of the store on which retention bases its decisions.
+    /// Returns the state of the store on which retention bases its decisions. Also updates `maxSize`, on which the size
+    /// of ranges depends.
     ///
     /// - Parameters:
     ///   - freeBytes: The free space of the file system, in bytes; nil if unknown.

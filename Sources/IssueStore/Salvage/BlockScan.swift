@@ -29,7 +29,7 @@ struct BlockScan {
     private var parsesLeft: Int64
     /// The next page to search.
     private var nextPage: UInt32 = 2
-    /// The rows that may be blocks and were not decoded yet.
+    /// The rows that may be blocks and have not been decoded yet.
     private var candidates: [Candidate] = []
     private var isSearching = true
     /// The rows that were read, including adjacent rows of the same block that have no record.

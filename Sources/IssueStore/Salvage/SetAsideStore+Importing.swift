@@ -298,7 +298,7 @@ extension StoreWriter {
 /// recovers consecutive records.
 private struct RecoveredIDs {
     let connection: DatabaseConnection
-    /// The span that is being extended and was not written yet; nil if there is none.
+    /// The span that is being extended and has not been written yet; nil if there is none.
     private var span: (code: Int64, rows: ClosedRange<RowID>)?
 
     init(connection: DatabaseConnection) {

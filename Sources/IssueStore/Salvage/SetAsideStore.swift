@@ -17,7 +17,7 @@ package final class SetAsideStore {
 
     private let reader: StoreReader
     /// The store code for records whose own code is lost. It depends only on the path of the file or, for a copy, of
-    /// the original, so that records that were imported before are recognized.
+    /// the original, so that records that were imported before are recognised.
     private let fallbackCode: UInt64
     /// Bits that distinguish the connection numbers of this file's processes from all others.
     private let salt: UInt64
@@ -177,8 +177,8 @@ package final class SetAsideStore {
         return portion
     }
 
-    /// Returns the number of records that are known to have existed, but were found neither by the scan nor before. Sets
-    /// `isUnreadableMinimum`.
+    /// Returns the number of records that are known to have existed, but were found neither by the scan nor before.
+    /// Sets `isUnreadableMinimum`.
     private func unreadableAfterScan() -> Int64 {
         guard let storedRecords else {
             isUnreadableMinimum = true
@@ -367,8 +367,9 @@ package final class SetAsideStore {
     }
 
     /// Returns `true` if a record must still be forwarded: it is pending or a dead letter at a destination, or it has
-    /// no fates. If its fates cannot be read and the file is older, the cursors and batches decide. If the file is not
-    /// older, or these cannot be read either, returns `true`, because a duplicate is better than a lost record.
+    /// no fates. If its fates cannot be read, the cursors and batches decide in a file with an older schema. If these
+    /// cannot be read either, or if the schema is not older, returns `true`, because a duplicate is better than a lost
+    /// record.
     private func isPending(_ row: RowID) -> Bool {
         if let fates = try? reader.fates(ofRow: row) {
             return fates.isEmpty || fates.contains { $0.outcome == .pending || $0.outcome == .deadLettered }
@@ -406,7 +407,7 @@ package final class SetAsideStore {
             if portion.submissions[index].calls.isEmpty { portion.submissions.removeLast() }
             return
         }
-        // A record that was recovered before is recognized by the id that it got first or, if that id is lost, by its
+        // A record that was recovered before is recognised by the id that it got first or, if that id is lost, by its
         // row in this file.
         var call = ReportCall(token: 0, records: first..<first + 1, rejected: [], numbering: nil)
         call.original =
