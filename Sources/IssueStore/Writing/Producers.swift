@@ -180,8 +180,8 @@ struct ProducerTable {
     /// If there are more marks than a limit allows, removes the excess, but at most `maxPerRemoval` marks: the least
     /// recently used marks of the user who has the most.
     ///
-    /// This is needed because a user can invent any number of producers, and retention frees space only by removing
-    /// records.
+    /// This is needed because a user can invent any number of producers, and retention removes no marks when space is
+    /// short.
     ///
     /// - Parameters:
     ///   - maxPerUser: The maximum number of marks of a user.

@@ -3,7 +3,7 @@ import IssueProtocol
 import SQLiteKit
 
 extension StoreWriter {
-    /// Whether the open range has reached its maximum number of records, bytes or series.
+    /// Whether the open range has reached its maximum number of ids, bytes or series.
     var isRangeFull: Bool {
         memory.open.count >= settings.rangeRecords || memory.open.byteCount >= maxRangeBytes
             || memory.open.seriesEstimate >= settings.rangeSeries

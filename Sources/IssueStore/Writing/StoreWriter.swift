@@ -43,7 +43,8 @@ package final class StoreWriter {
         /// Called during each commit that is not an import, with the commit's priority records (`PriorityReason`).
         /// There may be none. The commit may still fail afterwards.
         package var onPriorityRecords: (([PriorityRecord]) -> Void)?
-        /// Called after each attempt to correct the grouping, even if nothing changed.
+        /// Called after each attempt to make or undo a correction, even if nothing changed. Not called for imported
+        /// corrections.
         package var onCorrections: (() -> Void)?
         /// Called when the cardinality guard chooses an overflow group, series, application or sender. Not called again
         /// while the choice is cached.
@@ -68,7 +69,8 @@ package final class StoreWriter {
     /// The maximum time for which a checkpoint waits for readers.
     private static let readerTimeout: Duration = .milliseconds(5)
 
-    /// Opens the database, creates or migrates its schema, and rebuilds the open range from its rows.
+    /// Opens the database, creates or migrates its schema, and rebuilds the open range from its rows. If the database
+    /// is a copy, also assigns a new store code and gives up the pending notifications.
     ///
     /// - Throws: `StoreFailure.foreign` if the file belongs to another program or has an unsupported schema version,
     ///   `.damaged` if it is corrupt, or another `StoreFailure` if it cannot be opened or read.
@@ -126,7 +128,7 @@ package final class StoreWriter {
         spareRows.keepLast(memory.values.isRangeClosed ? 0 : count)
     }
 
-    /// Called for each damaged block that the writer finds. When set, it is called for the blocks found before.
+    /// Called for each damaged block that the writer finds. When set, it is called at once for the blocks found before.
     package var onDamagedBlock: ((DamagedBlock) -> Void)? {
         get { blocks.reader.onDamagedBlock }
         set {
@@ -394,8 +396,8 @@ package struct StoreWriterSettings: Sendable {
     package var randomBits: @Sendable () -> UInt64
     /// Returns the free space of the file system that holds the database, in bytes, or nil if it is unknown.
     package var freeBytes: @Sendable () -> Int64?
-    /// The number of records at which a range is full. The commit that reaches this, `rangeSeries` or the limit in
-    /// bytes closes the range.
+    /// The number of ids, including skipped ones, at which a range is full. The commit that reaches this, `rangeSeries`
+    /// or the limit in bytes closes the range.
     package var rangeRecords = 65_536
     /// The number of bytes at which a range of a large database is full; see `RetentionSettings.maxRangeBytes`.
     package var rangeBytes = 16 << 20
