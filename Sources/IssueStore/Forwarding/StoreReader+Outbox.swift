@@ -187,7 +187,8 @@ extension StoreReader {
         try snapshot { try record(row: row, isWhole: false) }
     }
 
-    /// Returns the oldest batch that awaits a destination's response, or nil if there is none.
+    /// Returns the oldest batch that awaits a destination's response, or nil if there is none. Records that have been
+    /// removed are left out, so the lines after them have lower indices than when the batch was stored.
     ///
     /// - Parameter other: The id of a batch that is already known. Only later batches are considered.
     package func unansweredBatch(of destination: Int64, after other: BatchID = 0) throws -> StoredBatch? {
