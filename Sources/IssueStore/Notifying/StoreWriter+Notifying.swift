@@ -19,7 +19,8 @@ package struct NotifierRow: Equatable, Sendable {
     package var messages: Int64
     /// The number of delivered messages that may have arrived more than once.
     package var repeated: Int64
-    /// A summary of the last attempt's answer or error; nil before the first attempt has ended.
+    /// A summary of the answer or error of the last attempt, or of the answer to a test message accepted since; nil if
+    /// there was neither.
     package var lastAnswer: String?
     /// The time at which the receiver last accepted a message, including a test message; nil if it accepted none.
     package var lastSuccess: IssueTimestamp?
