@@ -190,7 +190,7 @@ struct CommandContext {
         }
     }
 
-    /// Runs `body` for each argument, also after the daemon has refused one of them, such as an unknown id. Prints a
+    /// Runs `body` for each argument, even after the daemon has refused one of them, such as an unknown id. Prints each
     /// refusal to standard error, unless there is only one argument. Any other failure ends the loop, because the next
     /// call would fail as well.
     ///
@@ -241,8 +241,8 @@ package struct CommandFailure: Error, Equatable, Sendable {
         self.message = message
     }
 
-    /// Ends the command because standard output cannot be written to. This is no failure if the reader has closed it,
-    /// as `head` does. `StandardOutput` reports any other error, and the process then exits with 1.
+    /// Ends the command because standard output cannot be written to. The exit code is 0, because the reader may have
+    /// closed it, as `head` does. `StandardOutput` reports any other error, and the process then exits with 1.
     static let outputClosed = CommandFailure(.success, nil)
 }
 
@@ -330,11 +330,12 @@ extension CommandFailure {
             self.init(.refused, "invalid value for \(GroupCommand.template.spelling): \(reason)")
         case .invalidFilter("field", let reason):
             self.init(.refused, "invalid value for \(GroupCommand.by.spelling): \(reason)")
-        // The operands of `group merge`, or too many `--group` options.
+        // The operands of `group merge`, too many `--group` options, or an abbreviated id that the command did not
+        // complete.
         case .invalidFilter("groups", let reason): self.init(.refused, "invalid groups: \(reason)")
         case .invalidFilter("records", let reason): self.init(.usage, "too many IDs: \(reason)")
-        // The arguments are valid, but the destination does not exist, the state of the group forbids the change, or
-        // there are too many corrections or silences.
+        // The arguments are valid, but the destination does not exist, the group has no merge to undo, or there are too
+        // many corrections or silences.
         case .invalidFilter("destination", let reason), .invalidFilter("group", let reason),
             .invalidFilter("silence", let reason):
             self.init(.refused, reason)

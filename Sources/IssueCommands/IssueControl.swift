@@ -33,7 +33,8 @@ package struct IssueControl {
         self.context = context
     }
 
-    /// Runs the command that the arguments name. The arguments do not include the name of the program.
+    /// Runs the command that the arguments name and returns the exit code. Prints the error message if it fails. The
+    /// arguments do not include the name of the program.
     package func run(_ arguments: [String]) -> ExitCode {
         do throws(CommandFailure) {
             try dispatch(arguments)
@@ -144,7 +145,8 @@ package struct IssueControl {
         return command
     }
 
-    /// The name of the program. `issuectl` prints help itself, before it runs `issued-sql`.
+    /// The name of the program that the user ran. `issuectl` prints help and usage errors itself, before it runs
+    /// `issued-sql`.
     private var program: String {
         switch context.sql {
         case .library: "issued-sql"
@@ -166,7 +168,7 @@ package struct IssueControl {
 }
 
 extension IssueControl {
-    /// Runs the program with the terminal and the sockets of this process, then exits.
+    /// Runs the program with the standard streams, environment and files of this process, then exits.
     ///
     /// - Parameters:
     ///   - arguments: The arguments, without the name of the program.

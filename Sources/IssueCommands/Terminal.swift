@@ -88,7 +88,7 @@ final class StandardInput: CommandInput {
 
 /// The standard output and error of the process.
 final class StandardOutput: CommandOutput {
-    /// Whether a write failed for any other reason than that the reader had closed the pipe.
+    /// Whether a write failed for a reason other than a pipe closed by its reader.
     private(set) var hasFailed = false
 
     func write(_ bytes: [UInt8]) -> Bool {

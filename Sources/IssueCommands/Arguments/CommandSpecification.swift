@@ -21,8 +21,8 @@ struct CommandSpecification: Sendable {
     var notes: [String] = []
     var examples: [String] = []
 
-    /// Returns the note of commands or actions that process each of several arguments even if they can't process
-    /// others, as `CommandContext.forEach` does.
+    /// Returns the note for commands or actions that, like `CommandContext.forEach`, continue with the next argument if
+    /// they can't process one.
     static func severalNote(_ actions: String) -> String {
         "If \(actions) can't process one of several arguments, such as an id that does not exist, the others are still "
             + "processed, and the exit status is 1."
@@ -64,7 +64,7 @@ package enum ValueSource: Hashable, Sendable {
     case text
     case words([String])
     case files
-    /// Names that the daemon knows.
+    /// Names and ids that the daemon knows.
     case applications, groups, destinations, deadLetters, notifiers, silences, corrections
     /// Databases that were moved aside.
     case damagedDatabases
@@ -131,7 +131,7 @@ enum CommonOptions {
     static let lines = OptionSpecification("ndjson", "Print one JSON object per line, as results arrive")
     static let timeout = OptionSpecification(
         "timeout", value: "TIME", "Maximum time to wait for the reply to a query (default 30s)")
-    /// The timeout of `health`, `metrics` and `doctor`, which report a daemon that does not reply.
+    /// The timeout of `health`, `metrics` and `doctor`. It is short, because they report a daemon that does not reply.
     static let shortTimeout = OptionSpecification(
         "timeout", value: "TIME", "Maximum time to wait for the daemon (default 5s)")
     static let color = OptionSpecification(

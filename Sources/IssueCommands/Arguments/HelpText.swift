@@ -3,7 +3,7 @@ enum HelpText {
     /// The width in columns.
     static let width = 80
 
-    /// Returns the help of a command of the program with this name.
+    /// Returns the help of one command of `program`.
     static func text(
         of command: CommandSpecification, common: [OptionSpecification], program: String = "issuectl"
     ) -> String {
@@ -23,7 +23,7 @@ enum HelpText {
         return blocks.joined(separator: "\n\n") + "\n"
     }
 
-    /// Returns the help of the program with this name.
+    /// Returns the help of `program` as a whole.
     static func text(
         of commands: [CommandSpecification], common: [OptionSpecification], program: String = "issuectl"
     ) -> String {
