@@ -8,8 +8,9 @@ struct BundleCollector {
     let context: CommandContext
     /// The configuration file that `issued --print-config` reads; nil for the standard files.
     var configuration: String?
-    /// The path of the database (`--database`). Nil uses the path in the configuration or, if that is unknown or may
-    /// belong to another daemon, the path that the daemon reports.
+    /// The path of the database (`--database`). Nil uses the first of these that is known: the path in the
+    /// configuration, the path that the daemon reports, the default path. If the configuration may be another daemon's,
+    /// only the second one is used.
     var database: String?
     /// The maximum number of anonymised records to include, the newest first.
     var recordCount = 0

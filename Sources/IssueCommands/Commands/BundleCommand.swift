@@ -170,7 +170,8 @@ struct SupportBundle {
             if case .missing(let reason) = content { reason } else { nil }
         }
 
-        /// The reason in one line, for a list. If a program failed, the reason includes the first line of its output.
+        /// The reason in one line, for a list; nil if the part is present. If a program failed, the reason includes the
+        /// first line of its output.
         var shortReason: String? {
             guard let lines = reason?.split(separator: "\n"), let first = lines.first else { return nil }
             return lines.count > 1 && first.hasSuffix(":") ? "\(first) \(lines[1])" : String(first)
@@ -241,7 +242,7 @@ package enum BundleFilters {
     static let removed = "(removed)"
 
     /// The fields of log lines that never contain reported messages or metadata. The values of all other fields are
-    /// removed, also those of fields that only newer daemons log. Of `answer`, the status code is kept.
+    /// removed, including those of fields that only newer daemons log. Of `answer`, the status code is kept.
     private static let plainFields: Set<String> = [
         "advice", "app", "before", "bytes", "changed", "checked", "closed", "connections", "correction", "count",
         "critical", "database", "destination", "ended", "error", "errors", "events", "expired", "file", "first",
@@ -326,7 +327,7 @@ package enum BundleFilters {
     /// Returns the output of `issued --print-config` without values that may be secret.
     ///
     /// The daemon prints no credentials. But the URL of a webhook is often a secret, although it should be in a
-    /// separate file, and the arguments of a program may contain a secret.
+    /// separate file, and the template of a message or the arguments of a program may contain a secret.
     package static func configuration(_ text: String) -> String {
         var isNotifier = false
         return text.split(separator: "\n", omittingEmptySubsequences: false).map { line in
@@ -376,7 +377,7 @@ package enum BundleFilters {
     // MARK: The status
 
     /// Returns the status with the answers of destinations and notifiers reduced to their status codes, because answers
-    /// may quote records. Also removes user names and passwords from URLs in the advice.
+    /// may quote records. Also removes user names and passwords from URLs in the advice on destinations.
     package static func status(_ status: DaemonStatus) -> DaemonStatus {
         var status = status
         for index in status.destinations.indices {

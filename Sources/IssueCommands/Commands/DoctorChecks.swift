@@ -306,7 +306,7 @@ extension DoctorCheck {
 // MARK: The daemon
 
 extension DoctorCheck {
-    /// A part of a fix, after an option of `issued --check`.
+    /// The text that follows the command `issued --check` in a fix.
     private static let ownConfiguration = "with the daemon's --config FILE if it has one"
 
     /// Returns the fix for errors in the configuration.
@@ -315,7 +315,8 @@ extension DoctorCheck {
             + (isService(facts) ? "systemctl reload issued" : "send SIGHUP to the daemon")
     }
 
-    /// Whether the daemon runs as the unit.
+    /// Whether the daemon is taken to run as `issued.service`: the unit is installed, and the socket is not the user's
+    /// own.
     private static func isService(_ facts: DoctorFacts) -> Bool { facts.service.isInstalled && !facts.isOwnSocket }
 
     private static func configuration(_ facts: DoctorFacts) -> [DoctorFinding]? {

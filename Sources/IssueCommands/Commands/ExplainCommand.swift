@@ -177,8 +177,8 @@ struct ExplainCommand: Command {
         return "hash of application, domain, code, module, file, \(place) and template (\(rule))"
     }
 
-    /// Returns `true` if a template has values of the sender, but neither letters nor digits outside placeholders. The
-    /// fingerprint then includes line and column (Grouping.md).
+    /// Returns `true` if a template has values of the sender, but no letters, digits or non-ASCII characters outside
+    /// placeholders. The fingerprint then includes line and column (Grouping.md).
     private static func hasOnlyValues(_ template: String) -> Bool {
         template.contains("<value>")
             && template.replacing(/<[a-z]+>/, with: "").allSatisfy { $0.isASCII && !$0.isLetter && !$0.isNumber }

@@ -46,7 +46,7 @@ enum FilterOptions {
         "units": unit, "trace_ids": trace, "request_ids": request, "end_users": endUser, "states": state,
         "since": since, "until": until,
     ]
-    /// The same for the options that select only records.
+    /// The same for the options that apply only to single records.
     private static let ofRecordsByMember: KeyValuePairs = ["fates": fate, "destination": destination]
     static let all = byMember.map(\.value)
     static let ofRecords = all + ofRecordsByMember.map(\.value)
@@ -131,7 +131,8 @@ protocol PagedReply: JSONCodable {
     static var member: String { get }
     /// The position of the next page; nil on the last one.
     var next: String? { get }
-    /// The number of records that the page leaves out because they can't be read.
+    /// The number of records that the page leaves out because they can't be read; nil if there are none, or if the
+    /// daemon does not report it.
     var unreadable: Int64? { get }
 }
 
@@ -149,7 +150,7 @@ extension BrowserSession {
     ///
     /// - Parameters:
     ///   - call: The call that returns a page.
-    ///   - parameters: Returns the parameters of the call. Takes the `next` of the previous page; nil for the first one.
+    ///   - parameters: Returns the parameters of the call. Takes the `next` of the previous page; nil for the first.
     ///   - receive: Receives each page. Returns `false` to stop.
     func eachPage<Parameters, Reply: PagedReply>(
         _ call: CollectorCall<Parameters, Reply>, _ parameters: (_ after: String?) -> Parameters,
@@ -205,8 +206,8 @@ extension PagingOptions {
     ///   - call: The call that returns a page.
     ///   - columns: The columns of the table.
     ///   - empty: The line for users if there are no results.
-    ///   - parameters: Returns the parameters of the call. `after` is the `next` of the previous page; nil for the first
-    ///     one.
+    ///   - parameters: Returns the parameters of the call. `after` is the `next` of the previous page; nil for the
+    ///     first.
     ///   - rows: Returns the results as rows of the table. Called only if a table is printed.
     func print<Parameters, Reply: PagedReply>(
         _ call: CollectorCall<Parameters, Reply>, _ columns: [Column], empty: String, in context: CommandContext,
@@ -358,7 +359,7 @@ enum AbbreviatedID {
         throw CommandFailure(.refused, "the ids of \(Quantity.text(found.count, "issue")) begin with '\(id)': \(shown)")
     }
 
-    /// Returns `true` for a `g` followed by lowercase hexadecimal digits whose number is in `counts`.
+    /// Returns `true` for a `g` and lowercase hexadecimal digits, if the number of digits is in `counts`.
     static func isBeginning(_ id: String, digits counts: Range<Int>) -> Bool {
         let digits = id.utf8.dropFirst()
         return id.hasPrefix("g") && counts.contains(digits.count)

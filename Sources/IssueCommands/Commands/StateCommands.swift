@@ -151,7 +151,7 @@ private let severalNote = CommandSpecification.severalNote("the command")
 private protocol StateCommand: Command {
     /// The ids of the groups.
     var groups: [String] { get }
-    /// The new state. `run` sets `group` to each id.
+    /// The new state and its details. `run` sets `group` to the id of each group in turn.
     var parameters: SetStateParameters { get }
 }
 

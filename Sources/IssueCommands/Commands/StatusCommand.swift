@@ -82,7 +82,7 @@ struct StatusPage {
         return page.lines
     }
 
-    /// The destinations to show. The database keeps the ledgers of all.
+    /// The destinations to show. The status also lists destinations that are no longer configured.
     private var destinations: [DestinationStatus] {
         status.destinations.filter { destination in
             !destination.isRemoved || destination.ledger.pending > 0 || destination.ledger.deadLettered > 0
