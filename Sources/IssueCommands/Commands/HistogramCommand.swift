@@ -33,7 +33,8 @@ struct HistogramCommand: Command {
     private static let bucketMinutes: [Int64] = [
         1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1440, 2880, 10_080, 40_320,
     ]
-    /// The maximum number of whole buckets of a default size. A partial bucket may follow them.
+    /// The maximum number of buckets of a default size, not counting the first and the last one if the time range
+    /// covers only parts of them.
     private static let maxBuckets: Int64 = 30
 
     private let filter: IssueFilter?

@@ -71,7 +71,7 @@ struct NotifyCommand: Command {
 }
 
 extension TextPage {
-    /// Adds the state of a notifier to the output of `status` or `notify`. Its counts are not known without the database.
+    /// Adds the state of a notifier to the output of `status` or `notify`. Its counts are unknown without the database.
     mutating func add(_ notifier: NotifierStatus, hasCounts: Bool, now: IssueTimestamp) {
         heading("Notifier \(notifier.name)\(notifier.format.isEmpty ? "" : " (\(notifier.format))")")
         var events = "\(Quantity.text(notifier.delivered)) of \(Quantity.text(notifier.received, "event")) delivered"

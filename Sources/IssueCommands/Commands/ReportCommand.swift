@@ -249,18 +249,19 @@ package enum CallerName {
         "su", "sudo", "systemd", "tcsh", "time", "timeout", "tmux", "xargs", "zsh",
     ]
 
-    /// Shells whose first argument after the options is the name of a script. Those that scripts rarely run as are left
+    /// Shells whose first argument after the options is the name of a script. Shells that rarely run scripts are left
     /// out.
     private static let shells: Set<String> = ["ash", "bash", "dash", "ksh", "sh", "zsh"]
 
-    /// Returns the name of the parent process, such as a script, or of the script that it runs as a shell. If the
-    /// parent is unknown or only runs other programs, returns the name of the service without its suffix, or `issuectl`
-    /// outside of a service. The service manager of a user (`user@UID.service`) does not count as a service.
+    /// Returns the name of the script that the parent process runs, if that process is a shell, and otherwise the name
+    /// of the parent process. If the parent is unknown or only runs other programs, returns the name of the service
+    /// without its suffix, or `issuectl` outside of a service. The service manager of a user (`user@UID.service`) does
+    /// not count as a service.
     ///
     /// - Parameters:
     ///   - parent: The short name of the parent process; nil if it is unknown.
     ///   - arguments: The first arguments of the parent process, beginning with its own name. Evaluated only if it is a
-    ///     shell.
+    ///     shell or busybox.
     ///   - unit: The systemd unit of this process; nil if there is none.
     package static func name(parent: String?, arguments: @autoclosure () -> [String] = [], unit: String?) -> String {
         if let parent, parent == "busybox" || shells.contains(parent) {
@@ -285,8 +286,8 @@ package enum CallerName {
         return "issuectl"
     }
 
-    /// Returns the first argument of a shell after its options, such as `-eu` or `-o errexit`; nil if the shell runs the
-    /// commands of an argument (`-c`) or of its standard input (`-s`).
+    /// Returns the first argument of a shell after its options, such as `-eu` or `-o errexit`; nil if the shell runs
+    /// the commands of an argument (`-c`) or of its standard input (`-s`).
     private static func script(in arguments: ArraySlice<String>) -> String? {
         var rest = arguments
         while let word = rest.popFirst() {
@@ -362,7 +363,7 @@ package struct LineReader {
         self.limit = limit
     }
 
-    /// Reads input and returns the lines that it completes; an empty array if there are none, nil at the end.
+    /// Waits for input and returns the lines that it completes; an empty array if there are none, nil at the end.
     ///
     /// Lines are returned as soon as they are complete, so that a report from a slow pipe is not delayed.
     package mutating func next() -> [Line]? {

@@ -92,7 +92,8 @@ struct ReportSession {
         }
     }
 
-    /// Prints the remaining output. Throws if a record was rejected; its error message has been printed already.
+    /// Prints the remaining output. Throws, without a message, if a record was rejected, since the reason
+    /// was printed then.
     mutating func finish() throws(CommandFailure) {
         if !hasInput, !options.isQuiet { context.warn("standard input is empty or blank: nothing was reported") }
         if context.format == .json, !options.isQuiet { output(PrettyJSON.document("receipts", receipts)) }
@@ -344,7 +345,7 @@ struct ReportSession {
     }
 
     /// Returns a clause about the lines that are not stored, for the error about a failed call; empty if the records
-    /// are not lines. After the failure, no further lines are read.
+    /// do not come from lines. After the failure, no further lines are read.
     private func notStored(_ entries: [Entry], _ error: CollectorConnectionError) -> String {
         guard let first = entries.first?.line, let last = entries.last?.line else { return "" }
         var isUncertain = mayBeStored
@@ -355,7 +356,7 @@ struct ReportSession {
     }
 }
 
-/// What `report` needs of the process besides input and output: clocks, names, and storage for unsent calls.
+/// What `report` needs from the process besides input and output: clocks, names, and storage for unsent calls.
 package struct ReportEnvironment {
     /// Returns the wall clock time.
     package var now: () -> IssueTimestamp

@@ -250,8 +250,7 @@ package struct SQLResult: Sendable {
     package var rows: [[SQLValue]]
     /// Whether there are more rows.
     package var isCut: Bool
-    /// The number of records that are left out because their blocks are damaged. The records of a block are counted
-    /// only in the first result that needs the block.
+    /// The number of records in damaged blocks, which the query has skipped.
     package var unreadable: Int64
 
     package init(columns: [String], rows: [[SQLValue]], isCut: Bool = false, unreadable: Int64 = 0) {
