@@ -150,7 +150,7 @@ public struct ByteBuffer: Sendable {
         end &+= count
     }
 
-    /// Overwrites the last byte.
+    /// Overwrites the last byte. The buffer must not be empty.
     ///
     /// - Parameter byte: The new value.
     @inlinable @inline(__always)
@@ -201,8 +201,8 @@ public struct ByteBuffer: Sendable {
 }
 
 // Copies whole runs, since copying bytes one at a time would dominate the cost of decoding a record. The bounds are
-// checked before each copy. Apart from calls of C functions and test libraries, `unsafe` is used only in this file and in
-// `WordLoading.swift`.
+// checked before each copy. Apart from calls of C functions and test libraries, `unsafe` is used only in this file and
+// in `WordLoading.swift`.
 extension [UInt8] {
     /// Appends a part of `bytes`.
     @inlinable @inline(__always)

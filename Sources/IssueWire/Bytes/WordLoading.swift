@@ -206,7 +206,7 @@ extension Span<UInt8> {
                 for offset in 0..<length where self[start &+ offset] != other[otherStart &+ offset] { return false }
                 return true
             }
-            // The words overlap if the length is less than sixteen.
+            // The words overlap, because the length is less than sixteen.
             let last = length &- 8
             return word(at: start) == other.word(at: otherStart)
                 && word(at: start &+ last) == other.word(at: otherStart &+ last)

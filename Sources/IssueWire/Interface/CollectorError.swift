@@ -3,6 +3,8 @@ package enum CollectorError: Error, Equatable, Sendable {
     /// A record of a report is invalid. `index` is the record's position in the call, from 0, and `field` the invalid
     /// member; each is nil if unknown.
     case invalidRecord(index: Int?, field: String?, reason: String)
+    /// A member of a filter is invalid or, despite the name, another parameter can't be used, for example because no
+    /// destination has this name. `field` is the path of the member in the filter, or the name of the parameter.
     case invalidFilter(field: String, reason: String)
     /// The call exceeds `limit`, a number of bytes or of records.
     case tooLarge(limit: Int)
@@ -90,7 +92,7 @@ extension CollectorError {
     /// The `reason` of `Busy` for ``tooSlow(retryAfter:)``.
     private static let tooSlowReason = "too_slow"
 
-    /// Returns each known error with the given parameters, or nil if one that the error requires is missing.
+    /// Returns all known errors with the given parameters; nil in place of an error that lacks a required parameter.
     private static func candidates(_ details: ErrorDetails) -> [CollectorError?] {
         [
             details.reason.map { .invalidRecord(index: details.index, field: details.field, reason: $0) },

@@ -76,7 +76,8 @@ package enum RecordReceipt: Equatable, Sendable {
     case stored(id: String)
     /// The record was received before. The id is nil if the daemon no longer knows it.
     case duplicate(id: String?)
-    /// The record was not accepted.
+    /// The record was not accepted. `field` is the path of the invalid member; nil if the record as a whole is invalid,
+    /// or if the member is no longer known.
     case rejected(field: String?, reason: String)
 }
 

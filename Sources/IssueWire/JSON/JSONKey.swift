@@ -73,7 +73,7 @@ public struct JSONKey: Hashable, Sendable {
     }
 }
 
-/// A key with its quotation marks and the colon, without whitespace. It can be recognized with a single comparison.
+/// A key with its quotation marks and the colon, without whitespace. It can be recognised with a single comparison.
 public struct JSONKeyLiteral: Sendable {
     @usableFromInline let bytes: (UInt64, UInt64)
     @usableFromInline let mask: (UInt64, UInt64)

@@ -1,4 +1,4 @@
-/// The fate of an issue for one destination.
+/// The fate of an issue at one destination.
 public struct IssueFate: Hashable, Sendable {
     /// The name of the destination.
     public var destination: String
