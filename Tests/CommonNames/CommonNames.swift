@@ -1,4 +1,4 @@
-// Names that applications and other libraries use for types of their own.
+// Types with names that applications and other libraries use. The client library must not clash with them.
 
 public struct ApplicationInfo {
     public init() {}

@@ -26,7 +26,7 @@ struct CorrectionLineTests {
                 """)
     }
 
-    @Test("ClickHouse gets a row without columns of its own: the details of the correction are in the metadata")
+    @Test("ClickHouse gets a row with the usual columns: the details of the correction are in the metadata")
     func clickHouse() throws {
         let format = ClickHouseFormat(http, ["Database": "issued", "Table": "records"])
         #expect(

@@ -13,7 +13,7 @@ func parsed(_ line: [UInt8], sourceLocation: Testing.SourceLocation = #_sourceLo
     try #require(try? JSONValue(json: line), sourceLocation: sourceLocation)
 }
 
-/// Checks a line against all documented limits, including those that Logz.io applies after its 200.
+/// Checks a line against all documented limits, including those that Logz.io applies after it has responded with 200.
 func expectWithinLimits(_ line: [UInt8], sourceLocation: Testing.SourceLocation = #_sourceLocation) {
     #expect(line.count <= 450_000, sourceLocation: sourceLocation)
     #expect(!line.contains { $0 < 0x20 }, sourceLocation: sourceLocation)

@@ -117,7 +117,7 @@ import Testing
         #expect(result.context == ["a": .number(spelling)])
     }
 
-    @Test("The fields reserved for users who have added few are counted per accountable user, not per user id")
+    @Test("New fields are counted per accountable user, so a user's subordinate ids can't take the reserved fields")
     func subordinateIDs() throws {
         var types = FieldTypes()
         for id in UInt32(0)..<30 {

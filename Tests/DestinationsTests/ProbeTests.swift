@@ -81,7 +81,7 @@ struct ProbeTests {
         #expect(probe.message.hasPrefix("\(answer.status)"))
     }
 
-    @Test("The clock skew is the time by which the Date header is earlier or later than the request")
+    @Test("The clock skew is how much the Date header is earlier than the request or later than the response")
     func clock() throws {
         func skew(_ date: String?, took seconds: Int64 = 0) throws -> Int64? {
             let before = try #require(IssueTimestamp("2026-11-21T10:00:00.500Z"))

@@ -122,7 +122,7 @@ import Testing
     }
 
     @Test(
-        "The summary names the sender and the status, and nothing else of the response",
+        "The summary names the server and the status, and has no text of the response",
         arguments: [
             (401, "Logging token is not valid\n", "401 from listener.logz.io:8071"),
             (500, "", "500 from listener.logz.io:8071"),

@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 @Suite("Parts shared by the lines of a series") struct SharedLineTests {
-    /// Returns the record as another one of its series, with metadata in stored form.
+    /// Returns another record of the same series, with `metadata` in stored form; if it is nil, the metadata stays.
     private func next(_ record: OutboundRecord, _ number: Int, _ metadata: String? = nil) -> OutboundRecord {
         var next = record
         next.own.id = "id-\(number)"
@@ -19,7 +19,8 @@ import Testing
         return next
     }
 
-    /// Returns the lines of consecutive records. Each uses what the previous one has stored in `memory`.
+    /// Returns the lines of consecutive records. Each line uses what the previous one has stored in `memory`. If it is
+    /// nil, nothing is shared.
     private func lines(_ records: [OutboundRecord], sharing memory: Memory?) -> [String] {
         var types = FieldTypes()
         return records.map { record in

@@ -253,7 +253,7 @@ import UnixIO
         (.status(500, headers: [HTTPField("Retry-After", "junk")], body: ""), .again(.serverError, retryAfter: nil)),
     ]
 
-    @Test("A fault of the listener leads to its verdict, and the result does not reveal the token", arguments: faults)
+    @Test("Each listener fault has the expected verdict, and the result does not reveal the token", arguments: faults)
     func fault(fault: Fault, verdict: DeliveryVerdict) throws {
         let logz = try logz(FaultStep(fault, times: .forever))
         var shipper = try shipper(to: logz, timeout: .milliseconds(500))

@@ -34,7 +34,7 @@ struct StoreResponseTests {
         return result
     }
 
-    /// Returns the body of a `_bulk` response. Each item has a status and, unless it was stored, a type of error.
+    /// Returns the body of a `_bulk` response. Each item has a status and, unless `error` is empty, a type of error.
     private func bulk(_ items: (status: Int, error: String)...) -> String {
         let list = items.map { item in
             let error = item.error.isEmpty ? "" : #","error":{"type":"\#(item.error)"}"#
@@ -63,7 +63,7 @@ struct StoreResponseTests {
     }
 
     @Test(
-        "Elasticsearch: a temporary error of a document has the same effect as a whole response with its status",
+        "Elasticsearch: a temporary error of a document has the same effect as a response with the same status",
         arguments: [
             (429, "es_rejected_execution_exception", FailureClass.tooManyRequests),
             (429, "cluster_block_exception", .tooManyRequests), (503, "unavailable_shards_exception", .overloaded),

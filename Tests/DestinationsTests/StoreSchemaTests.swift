@@ -39,7 +39,7 @@ struct StoreSchemaTests {
         #expect(try Self.columns() == Set(ClickHouseFormat.columns))
     }
 
-    @Test("Elasticsearch: the index template maps every member of a document")
+    @Test("Elasticsearch: the index template maps exactly the members of a document, each with its type")
     func template() throws {
         let template = try JSONValue(json: try Self.file("config/elasticsearch/index-template.json"))
         let properties = try #require(template["template"]?["mappings"]?["properties"]?.asObject)
@@ -60,7 +60,7 @@ struct StoreSchemaTests {
         }
     }
 
-    @Test("A summary names the user, the group and the times of what was held back, as far as they are known")
+    @Test("ClickHouse: a summary has the user, the group and the times of what was held back, as far as they are known")
     func summary() throws {
         let row = try JSONValue(json: ClickHouseFormat(Self.http, [:]).line(of: Samples.summary))
         #expect(row["uid"] == 1001)

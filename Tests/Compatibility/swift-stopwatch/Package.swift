@@ -1,7 +1,8 @@
 // swift-tools-version: 5.9
 import PackageDescription
 
-// A package like those that report through xctest-dynamic-overlay 1.x. It must build without a change.
+// A package like those that report through xctest-dynamic-overlay 1.x. It must build unchanged if
+// `Compatibility/xctest-dynamic-overlay` replaces its dependency.
 let package = Package(
     name: "swift-stopwatch",
     products: [

@@ -1,7 +1,8 @@
 // swift-tools-version: 6.0
 import PackageDescription
 
-// A package like those that report through swift-issue-reporting 2.x. It must build without a change.
+// A package like those that report through swift-issue-reporting 2.x. It must build unchanged if
+// `Compatibility/swift-issue-reporting` replaces its dependency.
 let package = Package(
     name: "swift-turnstile",
     products: [.library(name: "Turnstile", targets: ["Turnstile"])],
