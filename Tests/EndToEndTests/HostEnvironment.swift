@@ -6,6 +6,6 @@ var ownPID: Int32 { CurrentProcess.pid }
 var ownUserID: UInt32 { CurrentProcess.userID }
 
 extension IssueTimestamp {
-    /// Returns the time on the host's clock after this duration.
+    /// Returns the present time of the host's clock plus a duration.
     static func fromNow(_ time: Duration) -> IssueTimestamp { now.advanced(by: time) }
 }

@@ -228,7 +228,7 @@ struct HostileBackupTests {
     }
 
     @Test(
-        "An unfinished copy that can't be removed neither prevents a backup nor hides its error",
+        "Despite an unfinished copy that can't be removed, a backup succeeds or fails with its own error",
         arguments: [("1M", nil), ("1000T", .noSpace)] as [(String, CollectorError?)])
     func leftoverThatStays(keepFree: String, expected: CollectorError?) async throws {
         try await DaemonFixture.with(DaemonConfiguration("[Store]\nKeepFree=\(keepFree)")) { daemon in
@@ -241,7 +241,7 @@ struct HostileBackupTests {
         }
     }
 
-    /// Returns the pieces of purged texts that a file still contains.
+    /// Returns the first occurrence of each kind of purged text that a file still contains.
     private func secrets(in path: String) -> [String] {
         guard let data = FileManager.default.contents(atPath: path) else { return [] }
         let kinds = ["msg", "meta", "app", "version", "file", "function", "module", "domain", "fingerprint", "word"]
@@ -252,7 +252,7 @@ struct HostileBackupTests {
         }
     }
 
-    @Test("Purged text remains neither in the database nor in its WAL, immediately or later")
+    @Test("After a purge, neither the database nor its WAL ever contains purged text again")
     func purgedBytes() async throws {
         // The limit is high, because records above it join an overflow group, whose title the filter would not find.
         try await DaemonFixture.with("[Limits]\nNewGroupsPerApplication=1000/15min") { daemon in

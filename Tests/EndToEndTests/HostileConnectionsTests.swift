@@ -50,7 +50,7 @@ struct HostileConnectionsTests {
         try await DaemonFixture.with("[Socket]\nMaxConnections=64\nMaxConnectionsPerUser=20") { daemon in
             let root = try RawClient(path: daemon.socket)
             _ = try root.status()
-            // In the range that systemd uses for containers, with 65,536 ids each.
+            // The ids are in the range that systemd uses for containers, with 65,536 ids each.
             let hostile = try await HostileSenders(.idle, 524_288 + 1000, users: 30, connections: 4, of: daemon)
             #expect(try root.status().connections == 21)
             _ = consume hostile
@@ -127,7 +127,7 @@ struct HostileConnectionsTests {
             #expect(try OtherUser.client(Self.quiet, of: daemon).report("Quiet").count == 1)
             try await eventually("the status has the records") { try root.status().received == 16_001 }
             let cost = try daemon.kilobytes("VmHWM") - before
-            // Besides MaxMemory there are the pages that three threads encode at a time, and memory that the allocator
+            // Besides MaxMemory= there are the pages that the query threads are encoding, and memory that the allocator
             // keeps.
             #expect(cost < (32 + 16) << 10, "\(cost) KiB")
             _ = consume hostile
@@ -274,7 +274,7 @@ struct HostileConnectionsTests {
         Issue.record("No pid could be reused.")
     }
 
-    /// The reason why this process can't choose a pid, for example in a container, or nil.
+    /// The reason why this process can't choose the pid of a new process, as in some containers; nil if it can.
     private static let pidObstacle: String? = {
         do {
             let file = try FileDescriptor.open("/proc/sys/kernel/ns_last_pid", .writeOnly)
@@ -285,7 +285,8 @@ struct HostileConnectionsTests {
         }
     }()
 
-    /// Returns `false` if another process got the pid.
+    /// Reports over a connection after the pid of the process that opened it has been reused, and checks the stored
+    /// records. Returns `false` without a check if another process got the pid.
     private func reusesPid(accepted: String, uid: Int) async throws -> Bool {
         try await DaemonFixture.with { daemon in
             let folder = try ScratchFolder(named: "reuse")

@@ -102,7 +102,7 @@ struct HostileDestinationTests {
     }
 
     @Test(
-        "Nobody is shown the text of a reply that quotes a record, and no ordinary user the destination's address",
+        "Nobody is shown a reply that quotes a record, and ordinary users are not shown the destination's address",
         .enabled(if: OtherUser.obstacle == nil, "\(OtherUser.obstacle ?? "")"))
     func quotedRecord() async throws {
         let destination = try await Destination("quote")

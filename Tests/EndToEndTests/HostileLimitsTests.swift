@@ -47,7 +47,7 @@ struct HostileLimitsTests {
         }
     }
 
-    @Test("A flood of critical records of new issues from four users does not delay other users' critical records")
+    @Test("Another user's critical record overtakes at least half of a flood of critical new issues from four users")
     func forwarding() async throws {
         let listener = try FakeLogz(FakeLogzOptions(tokens: [DaemonConfiguration.token]))
         defer { listener.stop() }

@@ -26,7 +26,7 @@ private final class FalseDaemon {
             try FileSystem.makeFolders(folder[name], mode: 0o711)
             try FileSystem.setOwner(Self.user, group: Self.user, of: folder[name])
         }
-        // Passed as an argument, because that user may not be able to read our files.
+        // The program is passed as an argument, because the server's user may not be able to read our files.
         let file = "\(TestBinaries.repository)Tests/EndToEndTests/false_daemon.py"
         let program = try String(contentsOfFile: file, encoding: .utf8)
         process = try Self.start("/usr/bin/python3", ["-c", program, folder["runtime"]], in: folder, name: "false")
@@ -44,7 +44,8 @@ private final class FalseDaemon {
             try OtherUser.launcher(user) + [program] + arguments, in: folder, name: name, environment: environment)
     }
 
-    /// Makes a copy of a program that every user can run, optionally with setuid, and returns its path.
+    /// Copies a program so that every user can run it, and returns the copy's path. If `owner` is not nil, the copy
+    /// belongs to that user and is setuid.
     func copy(_ program: String, setUserID owner: UInt32? = nil) throws -> String {
         let path = folder[program]
         try FileSystem.copy(try TestBinaries.path(of: program), to: path)

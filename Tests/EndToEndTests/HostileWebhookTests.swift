@@ -3,7 +3,7 @@ import IssueProtocol
 import IssueTestSupport
 import Testing
 
-/// A webhook is not trusted: it can only lose its own messages.
+/// A webhook is not trusted: the only harm that it can do is to lose its own messages.
 @Suite("Hostile webhooks", .daemonLog)
 struct HostileWebhookTests {
     /// The paths of `hostile_webhook.py`. There is a notifier for each.

@@ -21,7 +21,8 @@ final class Senders: Sendable {
 
     struct Unfinished: Error {}
 
-    /// Returns the results of all senders, in the order in which they ended.
+    /// Waits for all senders, and returns their results in the order in which they ended. Throws `Unfinished` if some
+    /// are still running after `time`, or the first error of a sender.
     func results(within time: Duration = testTimeout) throws -> [Int] {
         let results = ended.wait(deadline: MonotonicClock.now.advanced(by: time)) { [count] in
             $0.count == count ? $0 : nil
