@@ -25,7 +25,8 @@ struct LibraryReports: ~Copyable {
         }
     }
 
-    /// Reports until a condition is true, but not more than about 5,000 reports. Throws if that takes a minute.
+    /// Reports until a condition is true. The total is about 5,000 reports at most. Throws `ConditionTimeout` if the
+    /// condition is not true after a minute.
     mutating func report(until what: String, _ holds: () throws -> Bool) throws {
         let deadline = MonotonicClock.now.advanced(by: .seconds(60))
         while try !holds() {

@@ -16,7 +16,8 @@ struct CommandNotificationTests {
 
     private func title(_ message: JSONValue) -> String { message["title"]?.asString ?? "" }
 
-    /// Returns `true` if a process of a process group runs. Ended processes that have not been reaped don't count.
+    /// Returns `true` if any process of a process group is running. Ended processes that have not been reaped don't
+    /// count.
     private func isRunning(group: String) -> Bool {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
         return names.contains { name in

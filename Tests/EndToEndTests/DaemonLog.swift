@@ -4,7 +4,7 @@ import Testing
 import Torture
 
 extension Trait where Self == IssueHandlingTrait {
-    /// Adds the daemon's standard error to each failure.
+    /// Adds the last 8 KiB of the daemon's standard error to each failure.
     static var daemonLog: Self {
         .compactMapIssues { issue in
             guard let path = DaemonFixture.currentLog, let log = FileManager.default.contents(atPath: path)

@@ -11,7 +11,7 @@ final class FakeStores {
 
     var port: String { server.port }
 
-    /// Replaces the usual replies with these, each used once.
+    /// Sets the replies that the next requests get instead of the usual ones, as a JSON list.
     func plan(_ steps: String) throws {
         try server.folder.write(steps, to: "plan.json")
     }

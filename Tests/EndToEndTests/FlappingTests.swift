@@ -5,7 +5,8 @@ import Testing
 
 @Suite("An intermittent listener", .daemonLog)
 struct FlappingTests {
-    /// Reports until the listener has failed often enough, then ends the fault, and expects that everything arrives.
+    /// Reports to a listener with a fault until `isMet` returns `true`, then ends the fault, and expects that all
+    /// records arrive.
     ///
     /// No step depends on the speed of the machine. While the port opens and closes, a busy machine may never complete
     /// a request.

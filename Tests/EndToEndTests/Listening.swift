@@ -1,7 +1,7 @@
 import FakeLogz
 import IssueTestSupport
 
-/// Runs `body` with a daemon that forwards to a listener of its own.
+/// Runs `body` with a daemon, the listener to which only this daemon forwards, and a client of the daemon.
 func withListener(
     _ settings: String = "", _ body: (DaemonFixture, FakeLogz, RawClient) async throws -> Void
 ) async throws {

@@ -61,7 +61,7 @@ final class Load: Sendable {
                 }
             }
         } catch {
-            // The daemon was killed, as intended.
+            // The daemon was killed or stopped, as intended.
         }
     }
 }

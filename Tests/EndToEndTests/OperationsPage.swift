@@ -6,8 +6,8 @@ import Testing
 ///
 /// An example is a command after "$ ", or a command of `issuectl` after "# ". The lines that follow are its output.
 /// Sections with other commands after "# " are run as root, by `Tests/Systemd/checks.py` or `Tests/Package/checks`.
-/// Numbers, units, times, ids and white space may differ from the page. "…" matches any text within a line, and a line
-/// that is only "…" matches any number of lines.
+/// Numbers, units, times, ids, bars and white space may differ from the page. "…" matches any text within a line, and a
+/// line that is only "…" matches any number of lines.
 enum OperationsPage {
     private struct Example {
         let command: String
@@ -144,7 +144,7 @@ enum OperationsPage {
             .replacing(#/\d+([.,]\d+)*/#, with: "N")
             .replacing(#/N (B|KiB|MiB|GiB|ms|s|min|h|d)\b/#, with: "N UNIT")
             .replacing(#/N UNIT( N UNIT)? ago|in N UNIT( N UNIT)?|\bnow\b/#, with: "AGO")
-            // A paused destination is tried again after a minute, which a slow machine may need for an example.
+            // A paused destination is tried again after a minute. On a slow machine, an example may take that long.
             .replacing(#/, N lines? sent again/#, with: "")
             .replacing(#/\bN requests\b/#, with: "N request")
             .replacing(#/[·▁▂▃▄▅▆▇█]+/#, with: "BAR")

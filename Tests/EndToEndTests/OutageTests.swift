@@ -55,7 +55,7 @@ struct OutageTests {
         }
     }
 
-    @Test("Lines are no possible duplicates if each request was answered or not sent at all, despite restarts")
+    @Test("Lines are not possible duplicates if each request was answered or not sent at all, despite restarts")
     func answered() async throws {
         try await withListener { daemon, listener, client in
             try listener.plan(FaultStep(.status(401), times: .forever))
@@ -63,8 +63,8 @@ struct OutageTests {
             try await eventually("the destination is paused") { try client.destination().state == .paused }
             try daemon.reload()
             try daemon.restart()
-            // The status shows the pause at once. The next attempt is far in the future only after the response to the
-            // probe of the start.
+            // The status shows the pause at once, but the next attempt is far in the future only after the response to
+            // the probe at the start.
             try await eventually("the destination is paused after a probe") {
                 let destination = try RawClient(path: daemon.socket).destination()
                 return destination.state == .paused && destination.nextAttempt ?? .epoch > .fromNow(.seconds(20))

@@ -12,6 +12,7 @@ final class PythonServer {
     ///     and writes its port to the file `port` there.
     ///   - arguments: Further arguments.
     ///   - files: Names and contents of files that the script finds in `folder`.
+    ///   - python: The path of the interpreter; nil for `TestBinaries.python3`.
     init(
         _ script: String, _ arguments: String..., files: [String: String] = [:], python: String? = nil
     ) async throws {

@@ -5,7 +5,7 @@ import Testing
 
 @Suite(
     "Self-hosted destinations", .daemonLog,
-    .enabled(if: TestBinaries.python != nil, "scripts/dependencies test installs what reads their requests"))
+    .enabled(if: TestBinaries.python != nil, "scripts/dependencies test installs the parsers of their requests"))
 struct SelfHostedTests {
     private func with(
         _ section: (FakeStores) throws -> String, _ body: (DaemonFixture, FakeStores, RawClient) async throws -> Void
@@ -72,7 +72,7 @@ struct SelfHostedTests {
             #expect(first["causes"]?.asArray?.first?["code"] == 7)
             #expect(first["trace.id"] == "4bf92f3577b34da6a3ce929d0e0e4736")
             #expect(first["http.request.id"] == "r-3")
-            // Accepted, but the reply is an error. The ids prevent duplicates.
+            // The records are stored, but the reply is an error. The ids prevent duplicates.
             try stores.plan(#"[{"status": 503, "takes": true}, {"status": 429, "headers": {"Retry-After": "1"}}]"#)
             ids += try report(20, "Again", client)
             try await settled(client, daemon)
