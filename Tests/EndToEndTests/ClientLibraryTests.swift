@@ -60,7 +60,7 @@ struct ClientLibraryTests {
             }
             report("Before")
             #expect(delivery.flush(timeout: .seconds(60)))
-            // Killed with calls in flight. It is unknown which of them were stored.
+            // The daemon is killed with calls in flight. It is unknown which of them were stored.
             report("At the kill")
             try daemon.kill()
             report("Meanwhile")

@@ -34,7 +34,7 @@ struct ResendTests {
         }
     }
 
-    @Test("Records of another producer with the same numbers are no duplicates, even if the producer is a forked child")
+    @Test("Records of another producer with equal numbers are not duplicates, even if that producer is a forked child")
     func twoProducers() async throws {
         try await DaemonFixture.with { daemon in
             let client = try RawClient(path: daemon.socket)
