@@ -19,7 +19,7 @@ struct TokenSecrecyTests {
             try daemon.writeToken(Self.marked)
             try daemon.start()
             let client = try RawClient(path: daemon.socket)
-            // At first the listener rejects the token, and repeats it in its reply.
+            // The bodies repeat the token, both as it is and percent-encoded.
             let telling = "no such token \(Self.marked), in /?token=\(Self.forms[1])&type=issued"
             let faults: [Fault] = [
                 .status(401, headers: [], body: telling), .status(500, headers: [], body: telling),
@@ -37,7 +37,7 @@ struct TokenSecrecyTests {
                     _ = try client.call(.flush, FlushParameters(timeout: .milliseconds(1)), returning: FlushReply.self)
                     guard listener.requests.contains(where: { $0.fault == fault.name }) else { return false }
                     seen.append(try answer("Status", "{}", client))
-                    // The listener knows of the request before the daemon has its answer.
+                    // The listener records the request before the daemon gets the response.
                     return index > 0 || seen.contains { $0.contains("401 from ") }
                 }
             }

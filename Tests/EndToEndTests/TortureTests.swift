@@ -7,7 +7,8 @@ import UnixIO
 /// The short form of the torture test; `scripts/torture` runs the long one.
 @Suite("Fault injection in the daemon", .daemonLog)
 struct TortureTests {
-    /// Runs faults against a daemon with a fixed seed, and then compares the forwarded records with the ledger.
+    /// Starts a run with a fixed seed for `body`, which injects the faults. Then compares the forwarded records with
+    /// the ledger, unless `checksDestination` is false.
     private func besiege(
         maxSize: String = "56M", checksDestination: Bool = true, _ body: (TortureRun) throws -> Void
     ) async throws {
@@ -49,7 +50,7 @@ struct TortureTests {
         }
     }
 
-    @Test("Kills, stops, restarts and reloads at any time cause neither loss nor duplicates")
+    @Test("Kills, suspensions, restarts and reloads at any time cause neither loss nor duplicates")
     func anyMoment() async throws {
         try await besiege { tortureRun in
             for _ in 1...6 { try tortureRun.killAtRandom() }
@@ -71,7 +72,7 @@ struct TortureTests {
         }
     }
 
-    @Test("Repeated errors while a sound database is read do not cause it to be moved aside")
+    @Test("A sound database is not moved aside because of repeated errors of calls on its files")
     func pagesNotGiven() async throws {
         try await besiege { tortureRun in
             func lines(_ text: String) -> Int {

@@ -80,7 +80,7 @@ struct UpgradeTests {
     }
 
     @Test(
-        "After an upgrade, only a version with the fix reopens an issue that was resolved in a version",
+        "After an upgrade, an issue that was resolved in a given version is reopened only by a version with the fix",
         arguments: 11...16)
     func fixedVersion(version: Int) async throws {
         try await DaemonFixture.with("[Store]\nMaxAge=36500d", starts: false) { daemon in

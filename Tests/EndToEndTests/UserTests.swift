@@ -43,7 +43,7 @@ struct UserTests {
         }
     }
 
-    @Test("The owner and operators can set an issue's state; to others, the issue does not exist")
+    @Test("The owner and operators can set an issue's state; the issue does not exist to users who can't read it")
     func states() async throws {
         try await DaemonFixture.with { daemon in
             let first = try OtherUser.client(Self.first, of: daemon)
@@ -95,7 +95,7 @@ struct UserTests {
         }
     }
 
-    @Test("The owner and operators can correct the grouping; to others, the issues do not exist")
+    @Test("The owner and operators can correct the grouping; the issues do not exist to users who can't read them")
     func corrections() async throws {
         try await DaemonFixture.with { daemon in
             let first = try OtherUser.client(Self.first, of: daemon)
