@@ -9,7 +9,10 @@ package final class FakeLogz: Sendable {
     let control: ListenerControl
     private let controlDoor: ControlledPort
 
-    /// Starts listening, and returns when both ports are open.
+    /// Starts listening, and returns when both ports are open. If the plan begins with a port fault, that fault is then
+    /// in effect.
+    ///
+    /// - Throws: `Errno`, for example if a port is taken or the ledger file cannot be opened.
     package init(_ options: FakeLogzOptions = FakeLogzOptions()) throws(Errno) {
         let rules = ListenerRules(limitScope: options.limitAppliesTo, emptyLineIsError: options.emptyLineIsError)
         let ledger: LedgerFile? =
@@ -61,12 +64,12 @@ package final class FakeLogz: Sendable {
         try control.plan(steps)
     }
 
-    /// Closes the port and all its connections until `up` is called.
+    /// Closes the port and all its connections. ``up()``, ``reset()`` or a new plan reopens the port.
     package func down() throws(Errno) {
         try control.down()
     }
 
-    /// Reopens the same port.
+    /// Reopens the same port. Throws `Errno.addressInUse` if another process has taken it meanwhile.
     package func up() throws(Errno) {
         try control.up()
     }
@@ -79,7 +82,8 @@ package final class FakeLogz: Sendable {
         control.changeTokens(adding: [], revoking: [token])
     }
 
-    /// Discards the plan and everything recorded, and reopens the port. Must not be called during a request.
+    /// Discards the plan, the requests and the accepted lines, and reopens the port. Keeps the tokens and the ledger
+    /// file; the numbers of requests and connections continue. Must not be called during a request.
     package func reset() throws(Errno) {
         try control.reset()
     }
@@ -96,7 +100,7 @@ package final class FakeLogz: Sendable {
         control.compare(with: ids)
     }
 
-    /// Waits until `count` lines have been accepted. Returns `false` at the deadline.
+    /// Waits until `count` lines have been accepted. Returns `false` at the deadline, or when the listener stops.
     package func waitForAccepted(_ count: Int, deadline: KernelInstant) -> Bool {
         control.wait(accepted: count, requests: 0, deadline: deadline)
     }
@@ -105,7 +109,8 @@ package final class FakeLogz: Sendable {
         waitForAccepted(count, deadline: MonotonicClock.now.advanced(by: time))
     }
 
-    /// Waits until `count` requests have been processed. Returns `false` at the deadline.
+    /// Waits until the result of `count` requests is decided; their responses may follow later. Returns `false` at the
+    /// deadline, or when the listener stops.
     package func waitForRequests(_ count: Int, within time: Duration = .seconds(120)) -> Bool {
         control.wait(accepted: 0, requests: count, deadline: MonotonicClock.now.advanced(by: time))
     }

@@ -5,7 +5,7 @@ package struct FakeLogzOptions: Hashable, Sendable {
     package var controlPort: UInt16 = 0
     package var tokens: Set<String> = []
     package var plan: [FaultStep] = []
-    /// The file to which each request, accepted line and response is appended.
+    /// The file to which each request, accepted line and response is appended; nil for none.
     package var ledger: String?
     package var limitAppliesTo = SizeLimitScope.both
     /// Whether a request whose only errors are blank lines gets a 400. The service counts blank lines; it is unknown

@@ -101,7 +101,7 @@ struct ControlTests {
         }
     }
 
-    @Test("POST /expect gets 200 if just the expected ids were accepted, even twice; if not, 409 and the differences")
+    @Test("POST /expect gets 200 if exactly the expected ids were accepted, even twice; else 409 and the differences")
     func expect() throws {
         try listening { fake in
             _ = try fake.answer(to: "{\"event_id\":\"a\"}\n{\"event_id\":\"a\"}\n{\"event_id\":\"c\"}")

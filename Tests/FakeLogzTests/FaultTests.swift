@@ -100,7 +100,7 @@ struct FaultTests {
         }
     }
 
-    @Test("413_early: a 413 before reading the body, and the connection ends in order or is reset")
+    @Test("413_early: a 413 before reading the body, after which the connection is closed in order or reset")
     func tooLargeEarly() throws {
         for reset in [false, true] {
             try listening(FaultStep(.tooLargeEarly(reset: reset))) { fake in
@@ -111,7 +111,7 @@ struct FaultTests {
                 if !reset { #expect(String(decoding: bytes, as: UTF8.self).hasPrefix("HTTP/1.1 413 ")) }
                 #expect(end == (reset ? .reset : .closed))
                 #expect(fake.requests.first?.wireBytes == 0)
-                // Ending in order also means that further data is read.
+                // Without a reset, the listener also reads the data that follows.
                 if !reset { try client.send([UInt8](repeating: 0x78, count: 1000)) }
             }
         }

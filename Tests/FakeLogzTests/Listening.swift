@@ -12,7 +12,7 @@ func listening(_ options: FakeLogzOptions, body: (FakeLogz) throws -> Void) thro
 }
 
 extension FakeLogz {
-    /// Sends a body on a new connection.
+    /// Sends a body on a new connection, and returns the response.
     func answer(
         to body: String, target: String = "/?token=good", headers: [String] = []
     ) throws -> RawAnswer {

@@ -20,7 +20,7 @@ struct VendorSenderTests {
         let putAside: Int
     }
 
-    /// One process for each case, since the sender's logger keeps state between cases.
+    /// Returns the program of a case. Each case has its own process, since the sender's logger keeps state.
     private static func script(port: UInt16, token: String, sizes: [Int]) -> String {
         """
         from os import _exit

@@ -53,7 +53,8 @@ struct ListenerControl: Sendable {
         Expectation(expected: ids, accepted: core.state.withLock { $0.accepted }, isStrict: core.isStrict)
     }
 
-    /// Waits until both counts are reached. Returns `false` at the deadline, or when the listener ends.
+    /// Waits until both counts are reached. Returns `false` at the deadline, or when the listener ends. If the deadline
+    /// is nil, the time is not limited.
     func wait(accepted: Int, requests: Int, deadline: KernelInstant?) -> Bool {
         core.state.wait(deadline: deadline) { state in
             if state.accepted.count >= accepted && state.requests.count >= requests { return true }

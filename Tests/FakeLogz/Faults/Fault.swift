@@ -6,7 +6,7 @@ package enum Fault: Hashable, Sendable {
     case blackhole(for: Duration?)
     /// The port is open and closed in turn.
     case flap(up: Duration, down: Duration)
-    /// The connection is accepted, but nothing is read or sent.
+    /// The connection is accepted, but only the first byte of the request is read, and nothing is sent.
     case acceptSilent
     /// The request is read and its lines are accepted, but there is no response.
     case readSilent
@@ -16,10 +16,11 @@ package enum Fault: Hashable, Sendable {
     case drip(Duration)
     /// The given response, after the request was read. No lines are accepted.
     case status(Int, headers: [HTTPField], body: String)
-    /// All tokens become invalid after a number of requests.
+    /// The first `after` requests of the plan are not affected. All tokens are invalid for the requests after them, as
+    /// often as the step applies.
     case authFlip(after: Int)
     case tooLargeLate
-    /// A 413 before the body was read. The connection then ends in order or is reset.
+    /// A 413 before the body is read. Then the connection is reset or, without `reset`, closed in order.
     case tooLargeEarly(reset: Bool)
     case tooLargeAbove(bytes: Int)
     /// Lines that contain this text count as malformed.
@@ -38,7 +39,8 @@ package enum Fault: Hashable, Sendable {
     case garbage
     /// A 200 with a body of this size, or with an endless one if nil.
     case hugeAnswer(bytes: Int?)
-    /// The usual response, after which the idle connection ends: immediately, or when the next request begins.
+    /// The usual response, after which the connection is closed or, with `crossing`, reset as soon as the next request
+    /// begins.
     case keepAliveClose(crossing: Bool)
 
     /// Returns the fault that responds with a status, without headers and body.

@@ -3,7 +3,7 @@ package struct FaultMatch: Hashable, Sendable {
     /// The number of the request, counted from 1 since the plan was set.
     package var nth: Int?
     package var token: String?
-    /// The minimum declared length of the body.
+    /// The minimum declared length of the body. A chunked body declares none, and never matches.
     package var minBytes: Int?
     package var path: String?
 

@@ -2,7 +2,7 @@ import UnixIO
 
 /// Reads successive requests from a connection.
 struct HTTPInput: Sendable {
-    /// The maximum size of a request, regardless of its headers.
+    /// The maximum size of a body, in bytes, even if no other limit applies.
     static let requestLimit = 64 * 1024 * 1024
     private static let headLimit = 64 * 1024
 
@@ -43,7 +43,7 @@ struct HTTPInput: Sendable {
         }
     }
 
-    /// Reads the body or its first bytes. Calls `took` with the size of each piece.
+    /// Reads the body, at most `limit` bytes of it. Calls `took` with the size of each piece.
     mutating func body(
         of head: RequestHead, atMost limit: Int = .max, piece: Int = 64 * 1024, into body: inout [UInt8],
         took: (Int) -> Void = { _ in }

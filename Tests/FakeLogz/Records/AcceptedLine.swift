@@ -5,6 +5,7 @@ package struct AcceptedLine: Hashable, Sendable {
     package let connection: Int
     package let request: Int
     package let text: String
+    /// The members of the line; none if the line is nested too deeply to be examined.
     package let fields: JSONValue
     package let eventID: String?
     /// The `type` of the line, otherwise that of the query, otherwise the service's default.

@@ -1,10 +1,12 @@
 import IssueProtocol
 
-/// The difference between the accepted and the expected values of `event_id`.
+/// The difference between the accepted and the expected values of `event_id`. A line without `event_id` counts as one
+/// with an empty value.
 package struct Expectation: Hashable, Sendable {
     package let missing: [String]
     package let unexpected: [String]
-    /// The ids of lines accepted more than once. Delivery is at least once, so this is not a failure.
+    /// The ids of lines that were accepted more than once, and how often. Delivery is at least once, so this is not a
+    /// failure.
     package let duplicated: [String: Int]
     /// The ids of lines with tags; in strict mode this is a failure.
     package let tagged: [String]

@@ -3,6 +3,7 @@ import IssueProtocol
 /// Counters of everything the listener has received.
 package struct FakeLogzStats: Hashable, Sendable {
     package var requests = 0
+    /// The connections accepted since the start, also before a reset.
     package var connections = 0
     package var acceptedLines = 0
     package var distinctEventIDs = 0

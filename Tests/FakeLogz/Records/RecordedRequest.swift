@@ -10,18 +10,20 @@ package struct RecordedRequest: Hashable, Sendable {
     package let ordinal: Int
     package let arrived: KernelInstant
     package internal(set) var method: String?
-    /// The target, with the token replaced with a part of its hash.
+    /// The target, with the token replaced with a part of its hash. Nil, like the method, if the headers were not read.
     package internal(set) var target: String?
     package internal(set) var headers: [HTTPField] = []
     /// The number of bytes of the body that were read.
     package internal(set) var wireBytes = 0
+    /// The size of the body after decompression; nil if its lines were not examined.
     package internal(set) var inflatedBytes: Int?
     package internal(set) var counters: LineCounters?
-    /// The name of the applied fault.
+    /// The name of the applied fault; nil if there is none.
     package internal(set) var fault: String?
     /// The status of the response; nil if there is none.
     package internal(set) var status: Int?
-    /// Whether the response was sent completely; nil while that is undecided.
+    /// Whether the response was sent completely. Nil while that is undecided, and for a request that gets no response
+    /// because it was not read completely.
     package internal(set) var isAnswered: Bool?
 
     init(number: Int, connection: Int, ordinal: Int, arrived: KernelInstant) {

@@ -2,7 +2,7 @@ import IssueProtocol
 
 /// Recognises lines that are JSON objects.
 enum JSONReading {
-    /// Deeper values are well-formed, but not examined.
+    /// The maximum depth of a line whose fields are examined. A deeper line is accepted, too.
     static let maximumDepth = 128
 
     /// Returns `true` if the bytes are a single JSON object of any depth.

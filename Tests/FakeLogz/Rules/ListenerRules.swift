@@ -96,7 +96,7 @@ struct ListenerRules: Hashable, Sendable {
 }
 
 extension AdmissionDecision {
-    /// A 400 response. Good lines are still accepted.
+    /// Returns a 400 response with the counters. The caller adds the good lines, which are accepted nevertheless.
     static func partial(_ counters: LineCounters) -> AdmissionDecision {
         var writer = JSONWriter()
         counters.write(to: &writer)

@@ -1,7 +1,7 @@
 import UnixIO
 
 extension ConnectionService {
-    /// Sends the response or its replacement. Returns whether it was sent completely.
+    /// Sends the response or its replacement. Returns whether it was sent completely, and what comes next.
     func deliver(_ answer: HTTPAnswer, under fault: Fault?, keepsAlive: Bool) -> (isComplete: Bool, next: Next) {
         let next: Next = keepsAlive ? .anotherRequest : .close
         let bytes = answer.bytes(closing: !keepsAlive)

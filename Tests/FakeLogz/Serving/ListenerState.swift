@@ -1,7 +1,7 @@
 import IssueProtocol
 import UnixIO
 
-/// Everything that the listener records.
+/// The tokens, the plan, and everything that the listener records.
 struct ListenerState: ~Copyable, Sendable {
     var tokens: Set<String>
     var plan: FaultPlan

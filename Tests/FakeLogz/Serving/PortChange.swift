@@ -7,7 +7,7 @@ struct PortChange: Hashable, Sendable {
     }
 
     var mode: PortMode
-    /// The time after which the port reopens; nil for never.
+    /// The time after which the port reopens; nil if it stays as it is until the next change.
     var duration: Duration?
     /// Makes the port close and reopen repeatedly.
     var flapping: Flapping?
