@@ -115,7 +115,7 @@ import Testing
         #expect(error?.bodyFullySent == true)
     }
 
-    @Test("Endless headers are malformed")
+    @Test("A response with endless headers is malformed")
     func endlessHeaders() throws {
         let listener = try ScriptedListener { connection in
             connection.readRequest()

@@ -103,7 +103,7 @@ import Testing
         #expect(response.headers["Link"] == nil)
     }
 
-    @Test("An endless response is read up to the limit, and its status counts", arguments: [0, 1000, 65_536])
+    @Test("An endless response is cut off at the limit, and returned with its status", arguments: [0, 1000, 65_536])
     func endlessAnswer(limit: Int) throws {
         let listener = try ScriptedListener { connection in
             connection.readRequest()

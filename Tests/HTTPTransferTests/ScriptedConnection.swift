@@ -33,7 +33,7 @@ final class ScriptedConnection {
         _ = shutdown(listener, CInt(SHUT_RDWR))
     }
 
-    /// Reads a complete request; nil if the client has closed.
+    /// Reads a complete request; nil if the client has closed, or has sent nothing for five seconds.
     @discardableResult
     func readRequest() -> ReceivedRequest? {
         guard let head = readHead() else { return nil }
@@ -45,7 +45,7 @@ final class ScriptedConnection {
         return request
     }
 
-    /// Reads the head only and leaves the body unread.
+    /// Reads up to the end of the head. Most of a large body stays unread.
     @discardableResult
     func readHead() -> String? {
         while true {

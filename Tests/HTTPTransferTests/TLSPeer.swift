@@ -16,7 +16,7 @@ final class TLSPeer {
     private let directory: URL
     private let server = Process()
 
-    /// Starts a server with a certificate for a name.
+    /// Starts a server with a certificate for a name such as `IP:127.0.0.1`. The certificate expires in `days` days.
     init(name: String, days: Int = 2, options: [String] = []) throws {
         directory = FileManager.default.temporaryDirectory.appending(path: "tls-peer-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: false)

@@ -1,7 +1,7 @@
 import HTTPTransfer
 import Testing
 
-/// The text in each URL of these tests at which a real URL contains a credential.
+/// The text that stands for the credential in the URLs of these tests.
 let markedToken = "MARKEDTOKEN"
 
 extension HTTPRequest {
@@ -26,7 +26,8 @@ extension HTTPRequest {
     }
 }
 
-/// Returns the error of a request, which must not reveal the token in any form.
+/// Performs a request that must fail, and returns its error, which must not reveal the token. If there is a response,
+/// the test fails, and the result is nil.
 func fault(
     of request: HTTPRequest, client: inout HTTPClient, cancellation: HTTPCancellation? = nil,
     sourceLocation: SourceLocation = #_sourceLocation
