@@ -20,7 +20,7 @@ struct DescriptionTests {
                 == #"r43 critical: \x1b[31mNo space\nleft (2026-11-21T11:59:59.000Z)"#)
     }
 
-    @Test("A group is described in one line, with its state unless it is open")
+    @Test("A group is described in one line, with a mark if it is muted, resolved or regressed")
     func groups() throws {
         func text(_ json: String) throws -> String {
             "\(try IssueGroup(json: Array(json.utf8)))"
@@ -63,7 +63,7 @@ struct DescriptionTests {
                 """)
     }
 
-    @Test("The status is described by one line each for the daemon, each fault, each destination and each suppression")
+    @Test("The status is described by a line for the daemon and a line for each fault, destination and suppression")
     func status() throws {
         #expect(
             "\(try DaemonStatus(json: Array(Replies.status.utf8)))" == """

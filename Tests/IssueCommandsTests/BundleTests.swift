@@ -120,7 +120,7 @@ struct BundleTests {
         return String(start.map { text[$0.upperBound...] } ?? "").components(separatedBy: "\n==== ")[0]
     }
 
-    @Test("The file contains all parts, and no planted message or secret")
+    @Test("The file contains all parts, but no message and no secret")
     func whole() throws {
         let (outcome, saved) = run(["-o", "/nowhere/b.txt"])
         #expect(outcome.code == .success)

@@ -75,7 +75,7 @@ struct GroupTests {
 
     private var shown: ScriptedLink.Reply { .reply(#"{"group":\#(Fixtures.group()),"fates":[]}"#) }
 
-    @Test("A merge by filter first prints the number of matching issues, without the target issue")
+    @Test("A merge by filter first prints the number of matching issues, not counting the target issue")
     func filter() {
         let outcome = issuectl(["group", "merge", "g7", "--app", "shop"], shown, list(2), merged(2))
         #expect(

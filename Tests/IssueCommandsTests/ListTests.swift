@@ -54,7 +54,7 @@ struct ListTests {
         #expect(slow.code == .tryAgain && slow.calls.count == 1)
     }
 
-    @Test("Lists of muted or resolved issues show the note and who set the state; mutes also have their end")
+    @Test("Lists of muted or resolved issues show the note and who set the state, and of mutes also the end")
     func states() {
         let change = #""regressed":false,"changed":{"uid":7,"at":"2026-11-21T10:00:00.000Z","note":"Ticket\n4711"}"#
         let noted = Fixtures.diskGroup.replacing(#""regressed":false"#, with: change)
@@ -305,7 +305,7 @@ struct ListTests {
         #expect(outcome.errors == "")
     }
 
-    @Test("Without issues, the list is a message")
+    @Test("Without issues, a message is printed instead of the list")
     func empty() {
         #expect(issuectl(["list"], width: 80, .reply(Fixtures.groups())).output == "No issues.\n")
         let all = issuectl(["list"], .reply(Fixtures.groups()), .reply(Fixtures.status()))

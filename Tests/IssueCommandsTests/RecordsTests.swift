@@ -243,7 +243,7 @@ struct RecordsTests {
                 """#)
     }
 
-    @Test("Counts are grouped by thousands")
+    @Test("The digits of counts are grouped by thousands")
     func largeCounts() {
         let record = Fixtures.diskRecord.replacing(#""count":1,"#, with: #""count":49200,"#)
         #expect(issuectl(["records"], .reply(Fixtures.records(record))).output.contains(" 49,200  "))

@@ -58,7 +58,7 @@ struct ReportTests {
                     + #""app":{"name":"shop","version":"2.0","environment":"production"},"fingerprint":"f","#
                     + #""metadata":{"n":3,"list":[1,2],"text":"a b"},"reportable":false}]}"#
             ])
-        // The daemon decodes all of them.
+        // Decoding the call gives the same values.
         let expected = IssueRecord(
             message: "boom", severity: .error, domain: "d", code: -7,
             source: SourceLocation(fileID: "a.sh", line: 12, function: "main"),
@@ -360,7 +360,7 @@ struct ReportTests {
         #expect(app([], input: [#"{"message":"m","app":{"version":"1"}}"#]) == "backup.sh")
     }
 
-    @Test("The caller's name is that of a script, otherwise of a service, otherwise issuectl")
+    @Test("The caller's name is that of a script or another program, otherwise of the service, otherwise issuectl")
     func callerName() {
         #expect(CallerName.name(parent: "backup.sh", unit: "cron.service") == "backup.sh")
         #expect(CallerName.name(parent: "sh", unit: "nightly.service") == "nightly")

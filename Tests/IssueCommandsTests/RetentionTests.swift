@@ -37,7 +37,7 @@ struct RetentionTests {
                 """), "\(outcome.output)")
     }
 
-    @Test("If all records of a MaxAge= rule are in the open range, the next removal is shown as after that range")
+    @Test("If all records of a MaxAge= rule are in the open range, the next removal is \"after the open range\"")
     func openRange() {
         let reply = """
             {"records": 1, "bytes": 1048576, "max_bytes": 1073741824, "keep_free": 268435456, "rules": [
@@ -48,7 +48,7 @@ struct RetentionTests {
         #expect(lines.last?.contains(row) == true, "\(lines)")
     }
 
-    @Test("Above MaxSize=, the next removal is shown as after the open range if all records are in that range")
+    @Test("Above MaxSize=, the next removal is \"after the open range\" if all records are in that range")
     func sizeOfOpenRange() {
         let reply = """
             {"records": 1, "bytes": 8388609, "max_bytes": 8388608, "keep_free": 268435456, "rules": [

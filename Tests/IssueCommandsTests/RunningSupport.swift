@@ -83,7 +83,14 @@ final class ScriptedInput: CommandInput {
 
 let noon = IssueTimestamp("2026-11-21T12:00:00Z") ?? IssueTimestamp(millisecondsSince1970: 0)
 
-/// Runs `issuectl` at noon, on a terminal of the given width or in a pipe.
+/// Runs `issuectl` at noon, on a terminal of the given width or, without a width, in a pipe.
+///
+/// Sockets whose path begins with `/absent` have no daemon. For backups, `/taken…` is an existing file, and `/full…` is
+/// on a full disk.
+///
+/// - Parameters:
+///   - writes: The number of writes after which the reader of the output has gone.
+///   - keeps: The number of calls for which the folder of unsent calls has space.
 func issuectl(
     _ arguments: [String], width: Int? = nil, rows: Int? = nil, environment: [String: String] = [:],
     input: [String] = [], bytes: [[UInt8]]? = nil, writes: Int = .max, caller: String? = nil, keeps: Int = .max,

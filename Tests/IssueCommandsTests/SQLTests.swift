@@ -343,7 +343,7 @@ struct SQLTests {
         #expect(run.statements == [])
     }
 
-    @Test("issuectl sql --help prints the expected text")
+    @Test("The output of issuectl sql --help begins with the expected text")
     func help() {
         #expect(
             issuectl(["sql", "--help"]).output.hasPrefix(

@@ -4,7 +4,7 @@ import IssueProtocol
 import Issues
 import UnixIO
 
-/// A daemon that plays scripted replies and records the calls.
+/// A daemon that plays scripted replies and records the calls. A call after the last reply gets an error.
 final class ScriptedLink: BrowserLink {
     enum Reply {
         case reply(String)

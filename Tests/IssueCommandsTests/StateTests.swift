@@ -187,7 +187,7 @@ struct StateTests {
         #expect(!page.contains("\u{1b}") && !page.contains("A\nb"))
     }
 
-    @Test("show prints who has set the state before a regression, and their note")
+    @Test("show prints who set the state before a regression, and their note")
     func shownAfterRegression() {
         let group = Fixtures.diskGroup.replacing(
             #""regressed":false"#,

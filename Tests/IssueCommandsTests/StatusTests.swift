@@ -125,7 +125,7 @@ struct StatusTests {
         #expect(outcome.output.split(separator: "\n").filter { $0.hasPrefix("LEDGER") }.count == 2)
     }
 
-    @Test("Without a destination, the status explains the consequence")
+    @Test("Without a destination, the status says that issues are stored but not forwarded")
     func noDestination() {
         let outcome = issuectl(["status"], width: 80, .reply(Fixtures.status()))
         #expect(outcome.output.hasSuffix("\n\nNo destination configured. Issues are stored but not forwarded.\n"))
