@@ -62,10 +62,10 @@ struct ConfigurationFileTests {
     @Test("Truncated files are read or rejected without a crash")
     func truncations() throws {
         let shipped = try ShippedFile.bytes()
-        // The last part contains every kind of line.
         for end in stride(from: 0, through: shipped.count, by: 7) {
             _ = ConfigurationFile(path: "a.conf", content: Array(shipped[..<end]))
         }
+        // The last part contains every kind of line.
         let tail = try Self.tail()
         for end in 0...tail.count { _ = ConfigurationFile(path: "a.conf", content: Array(tail[..<end])) }
     }

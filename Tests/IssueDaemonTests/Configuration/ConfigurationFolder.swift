@@ -24,7 +24,7 @@ struct ConfigurationFolder: ~Copyable {
         return file
     }
 
-    /// An environment whose paths are all in this folder.
+    /// An environment whose paths are in this folder, apart from the folders of unit files.
     func environment(userID: UInt32 = getuid(), _ variables: [String: String] = [:]) -> HostEnvironment {
         var environment = HostEnvironment(userID: userID, variables: variables, homeFolder: "\(path)/home")
         environment.systemFile = "\(path)/issued.conf"
@@ -58,9 +58,9 @@ struct ConfigurationFolder: ~Copyable {
 }
 
 extension Configuration {
-    /// Reads all files.
+    /// Reads all files of a source.
     ///
-    /// - Throws: All errors in them, if there are any.
+    /// - Throws: All errors in these files, if there are any.
     static func load(
         _ source: ConfigurationSource, in environment: HostEnvironment, for purpose: ConfigurationPurpose
     ) throws(InvalidConfiguration) -> Configuration {

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Reading the configuration")
 struct ConfigurationReadingTests {
-    @Test("The keys of every section set their values")
+    @Test("The keys of general sections set the values of the configuration")
     func sectionKeys() throws {
         let folder = try ConfigurationFolder()
         let configuration = try folder.load(
@@ -52,7 +52,7 @@ struct ConfigurationReadingTests {
         #expect(configuration.access.operatorIDs == [0])
     }
 
-    @Test("All errors are reported at once, with file, line, expected value and the most similar key")
+    @Test("All errors are reported at once, with file and line, and with the expected value or the most similar key")
     func allAtOnce() throws {
         let folder = try ConfigurationFolder()
         let problems = folder.problems(
@@ -98,7 +98,7 @@ struct ConfigurationReadingTests {
     }
 
     @Test(
-        "Contradicting values are reported at the line of one of them",
+        "Contradictory values are reported at the line of one of them",
         arguments: [
             ("[Socket]\nMaxRecordSize=2M\n", "issued.conf:2: MaxRecordSize= and MaxMessageSize="),
             ("[Socket]\nMaxMessageSize=16M\n", "issued.conf:2: MaxMessageSize= and MaxBytesInFlightPerUser="),
@@ -163,7 +163,7 @@ struct ConfigurationReadingTests {
         #expect(configuration.access.readers.map(\.name) == ["root"])
     }
 
-    @Test("Errors in drop-ins name the drop-in, in the order in which the files are read")
+    @Test("Errors in drop-ins name the drop-in, and are listed in the order in which the files are read")
     func dropInErrors() throws {
         let folder = try ConfigurationFolder()
         try folder.write("[Log]\nLevel=x\n", to: "issued.conf.d/b.conf")
@@ -192,7 +192,7 @@ struct ConfigurationReadingTests {
         }
     }
 
-    @Test("Sections for one application are distinguished by their user, and a drop-in changes the section of its user")
+    @Test("Sections for one application are distinguished by User=, and a drop-in changes the section with its User=")
     func applications() throws {
         let folder = try ConfigurationFolder()
         try folder.write("[Limits shop]\nUser=7\nGroupBurst=9\n", to: "issued.conf.d/a.conf")
@@ -266,13 +266,13 @@ struct ConfigurationReadingTests {
         if getuid() != 0 {
             #expect(try paths([:], userID: getuid())[0] == "\(folder.path)/run/\(getuid())/issued/issued.sock")
         }
-        // A folder with that number but another owner is not trusted.
+        // A folder that is named after the user id but has another owner is not trusted.
         try FileManager.default.createDirectory(atPath: "\(folder.path)/run/4321", withIntermediateDirectories: true)
         #expect(try paths([:], userID: 4321)[0] == "\(folder.path)/tmp-4321/issued.sock")
         let other = "\(folder.path)/run"
         #expect(try paths(["XDG_RUNTIME_DIR": other], userID: 4321)[0] == "\(folder.path)/tmp-4321/issued.sock")
 
-        // Another user has the folder, so the socket is placed next to the database.
+        // Another user owns the folder, so the socket is placed next to the database.
         try FileManager.default.createDirectory(atPath: "\(folder.path)/tmp-4321", withIntermediateDirectories: true)
         #expect(try paths(["HOME": "/h"], userID: 4321)[0] == "/h/.local/state/issued/issued.sock")
 

@@ -181,7 +181,7 @@ struct DestinationTests {
     }
 
     @Test(
-        "A file that other users can access is rejected",
+        "A file that other users can access is rejected, unless it is a credential from the service manager",
         arguments: [
             0o640, 0o604, 0o660, 0o644, 0o601,
         ])

@@ -9,7 +9,8 @@ import UnixIO
 struct EffectiveConfigurationTests {
     private let source = ConfigurationSource.default
 
-    /// Returns the configuration that a daemon uses when it starts with `text` or, if `running` is not nil, reloads.
+    /// Returns the configuration that a daemon uses when it starts with the file `text` or, if `running` is not nil,
+    /// when it reloads after the file has changed from `running` to `text`.
     private func decide(
         _ text: String, lastValid: String? = nil, running: String? = nil, in folder: borrowing ConfigurationFolder
     ) throws -> EffectiveConfiguration {
@@ -149,7 +150,7 @@ struct EffectiveConfigurationTests {
     }
 
     @Test(
-        "Mode= with an error is that of the last valid configuration, or else the documented default",
+        "Instead of an invalid Mode=, that of the last valid configuration applies, or else the documented default",
         arguments: ["0999", "rw-rw----", "06600"])
     func mode(text: String) throws {
         let folder = try ConfigurationFolder()

@@ -71,7 +71,7 @@ struct ManualTests {
         }
     }
 
-    /// Returns the cells of the row of a page that begins with `start`.
+    /// Returns the cells of the first table row of a page that begins with `start`.
     private func row(_ start: String, of page: String) throws -> [String] {
         let line = try #require(try ShippedFile.text(at: page).split(separator: "\n").first { $0.hasPrefix(start) })
         return line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
@@ -134,7 +134,7 @@ struct ManualTests {
         #expect(configuration.destinations.first?.name == "logzio")
     }
 
-    @Test("Every truncation of the shipped file is valid or reported with a line")
+    @Test("A truncated shipped file is valid, or each of its errors is reported with a line")
     func truncations() throws {
         let folder = try ConfigurationFolder()
         let text = ShippedFile.uncommented(try ShippedFile.text())

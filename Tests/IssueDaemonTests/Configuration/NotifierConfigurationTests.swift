@@ -223,7 +223,7 @@ struct NotifierConfigurationTests {
         #expect(try load("On=new escalated").warnings.count == 1)
     }
 
-    @Test("A name with a comma is a warning, since names are separated by blanks")
+    @Test("A name with a comma causes a warning, since names are separated by blanks")
     func commas() throws {
         #expect(try load("[Notify a]\nURL=https://h/\nEnvironments=a b* *").warnings == [])
         let warnings = try load("[Notify a]\nURL=https://h/\nEnvironments=a,b").warnings

@@ -77,7 +77,7 @@ struct ValueTests {
     }
 
     @Test(
-        "Each key accepts valid values within its bounds, and no others",
+        "Keys accept valid values within their bounds, and no others",
         arguments: [
             ("Socket", "Mode", ["0666", "660", "0000"], ["0888", "66", "01777", "-1", "0o66"]),
             ("Socket", "Path", ["/run/x.sock"], ["run/x", "@x", "/run/", "/" + String(repeating: "a", count: 107)]),
