@@ -10,7 +10,7 @@ import UnixIO
 struct BisectedBatchTests {
     private static let word = "poison"
 
-    /// Stores records. Returns their destination.
+    /// Stores `count` records, of which the tenth has a line that is rejected. Returns their destination.
     private func store(_ count: Int, at path: String) throws -> DestinationRow {
         let fixture = try ScanFixture(path, .withoutLimits, seed: 1)
         try fixture.commit((0..<count).map { IssueRecord(message: $0 == 9 ? Self.word : "line \($0)") })
@@ -18,7 +18,11 @@ struct BisectedBatchTests {
         return fixture.destination
     }
 
-    /// Forwards the records, and rejects one of them. `meanwhile` changes the store before the reply to a request.
+    /// Forwards `count` records, of which the tenth is rejected.
+    ///
+    /// - Parameters:
+    ///   - request: The number of the request during which `meanwhile` is called.
+    ///   - meanwhile: Changes the store before the reply to that request.
     private func forward(
         _ count: Int = 16, during request: Int = 1, breakingFirstBody: Bool = false,
         _ meanwhile: @escaping @Sendable (StoreWriter) throws -> Void
@@ -50,7 +54,7 @@ struct BisectedBatchTests {
                         moved.broadcast()
                     }
                 }
-                // Once when the batch is stored, and once when it is finished.
+                // The fates change once when the batch is stored, and once when it is finished.
                 let hasEnded = moved.wait(deadline: MonotonicClock.now.advanced(by: .seconds(60))) {
                     $0 >= 2 ? true : nil
                 }
@@ -91,7 +95,7 @@ struct BisectedBatchTests {
 
     @Test("A batch whose body could not be compressed is sent in another body")
     func brokenBody() throws {
-        // A failure is followed by a single line, so the body of a batch is only sent again if it has one line.
+        // After a failure, a single line is sent, so the body of a batch is sent again only if the batch has one line.
         let (requests, ledger) = try forward(1, breakingFirstBody: true) { _ in }
         #expect(requests == [[], ["line 0"]])
         #expect(ledger.balances)

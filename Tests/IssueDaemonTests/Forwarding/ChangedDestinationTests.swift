@@ -30,7 +30,7 @@ struct ChangedDestinationTests {
     }
 
     /// Creates a database with a record that is pending for the destination `d`, which has answered a request with
-    /// `result`. Calls `body` when `isAnswered` is true.
+    /// `result`. Calls `body` after `isAnswered` has returned `true` and the forwarding service has stopped.
     private func with(
         _ result: DeliveryResult, report: @escaping @Sendable (NotificationKinds, String) -> Void = { _, _ in },
         until isAnswered: (StoreReader, DestinationRow) throws -> Bool,
@@ -86,7 +86,7 @@ struct ChangedDestinationTests {
         return try #require(status)
     }
 
-    @Test("While the store fails, the state of a destination is the wait for it, not the state before the failure")
+    @Test("While the store fails, a destination is shown as waiting for the store, not in its state before the failure")
     func storeFailure() throws {
         try ScanFixture.withPath { path in
             try ScanFixture.withWriter(path) { writer in
@@ -111,7 +111,7 @@ struct ChangedDestinationTests {
     private static let busy = DeliveryResult(
         .again(.tooManyRequests, retryAfter: .seconds(3600)), ResponseSummary("429"))
 
-    @Test("A wait that a server has requested ends if the destination gets another URL, and not at a restart")
+    @Test("A wait that a server has requested ends if the destination gets another URL, but not at a restart")
     func requestedWait() throws {
         func isWaiting(_ reader: StoreReader, _ destination: DestinationRow) throws -> Bool {
             try reader.destination(destination.id)?.state.retryAt != nil
@@ -132,7 +132,7 @@ struct ChangedDestinationTests {
         }
     }
 
-    @Test("After a restart or reload, a pause is shown with its original time, and probed; not with a new address")
+    @Test("After a restart or reload, a pause is shown with its original time and is probed; a new address ends it")
     func pauseAcrossStarts() throws {
         func isPaused(_ reader: StoreReader, _ destination: DestinationRow) throws -> Bool {
             try reader.destination(destination.id)?.state.lastLoggedState == "paused: forbidden"
@@ -142,7 +142,7 @@ struct ChangedDestinationTests {
             let (destinations, registry) = (Destinations(), StatusRegistry(path: path))
             let reader = try StoreReader(path: path)
             let since = try #require(try reader.destination(1)?.state.failingSince)
-            // It accepts connections, but never answers.
+            // This server accepts connections, but never answers.
             let server = try Socket.listenLoopback()
             let url = "http://127.0.0.1:\(try server.localPort())/"
             var previous = try configuration(url: url)
@@ -179,7 +179,8 @@ struct ChangedDestinationTests {
         }
         try with(DeliveryResult(.paused(.noCredential), ResponseSummary("401")), until: isPaused) { path, writer in
             let (destinations, registry) = (Destinations(), StatusRegistry(path: path))
-            // The destination of the configuration needs no credential. A pause would be probed without this delay.
+            // The destination of the configuration needs no credential. If it were still paused, a probe would be sent
+            // at once, because this delay does not apply to probes.
             var configuration = try configuration()
             configuration.destinations[0].settings.forward.resumeDelay = .seconds(1_000_000)
             try start(destinations, configuration, replacing: nil, path, writer, registry)
@@ -213,7 +214,7 @@ struct ChangedDestinationTests {
         }
     }
 
-    @Test("A destination whose section has an error is logged and reported as paused, once until it is fixed")
+    @Test("A destination whose section has an error is logged as paused once per start, and reported only once")
     func misconfigured() throws {
         func isWaiting(_ reader: StoreReader, _ destination: DestinationRow) throws -> Bool {
             try reader.destination(destination.id)?.state.retryAt != nil

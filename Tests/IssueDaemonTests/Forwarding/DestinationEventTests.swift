@@ -65,7 +65,7 @@ final class DestinationEventTests: Sendable {
     private static let refused = DeliveryResult(.again(.refused, retryAfter: nil), ResponseSummary("refused by h:1"))
     private static let accepted = DeliveryResult(.accepted, ResponseSummary("200"))
 
-    @Test("A delay is reported once, also across a restart, and its end once records are accepted")
+    @Test("A delay is reported only once, even across a restart, and its end when records are accepted")
     func delay() throws {
         try with { path, writer, destination in
             func stored(_ reader: StoreReader) throws -> DestinationRow {

@@ -37,7 +37,7 @@ struct PublishedLimitsTests {
             _ = try loop.scan(BatchLimit(records: 100, bytes: 1 << 20))
             let (groups, applications) = (loop.admission.history.groups, loop.admission.history.applications)
             #expect(!groups.entries.isEmpty && applications.entries.count == 1)
-            // Publishes without the known names, as after a restart.
+            // The loop has published nothing yet, so it has no names in memory, as after a restart.
             try fixture.execute("PRAGMA foreign_keys=OFF; UPDATE \(table) SET id = id + 1000")
             loop.publishLimits(isLast: true)
             #expect(loop.limitsDue == nil)
