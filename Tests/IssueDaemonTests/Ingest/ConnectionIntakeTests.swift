@@ -274,7 +274,7 @@ struct ConnectionIntakeTests {
             #expect(intake.state.openReports == 1)
             _ = intake.end(with: error)
             #expect(!intake.state.isOpen)
-            #expect(replies.isEmpty, "The reply to the report comes first")
+            #expect(replies.isEmpty, "The reply to the report did not come first")
             var receipts = ReceiptWriter()
             let outcome = CallOutcome(
                 connection: 2, token: 0, receipts: .run(first: RecordID(store: 7, row: 1), count: 1))

@@ -23,7 +23,7 @@ struct RefusedConnectionsTests {
         return client
     }
 
-    /// Returns what the client has received before the connection was closed, or nil if it has received nothing.
+    /// Returns what the client received before the connection was closed; nil if it is open and nothing was received.
     private func received(_ client: borrowing FileDescriptor) throws -> String? {
         guard try Readiness.wait(client, for: .read, timeout: .zero) else { return nil }
         var bytes: [UInt8] = []

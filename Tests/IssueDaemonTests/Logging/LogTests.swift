@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The diagnostic log")
 struct LogTests {
-    @Test("A line starts with the priority for the journal, else with the level, and ends with the identifier")
+    @Test("A line for the journal starts with the priority, a plain line with the level; both end with the identifier")
     func forms() {
         let (journal, inJournal) = keptLog(.debug, .journal)
         let (plain, onScreen) = keptLog(.debug)
@@ -34,7 +34,7 @@ struct LogTests {
             ])
     }
 
-    @Test("A line that does not lead to the journal starts with the time in UTC, with milliseconds")
+    @Test("A line that does not go to the journal starts with the time in UTC, with milliseconds")
     func dated() throws {
         let (log, lines) = keptLog(.notice, .dated)
         let before = Clock.wall
@@ -84,7 +84,7 @@ struct LogTests {
         #expect(lines()[0].utf8.count < 1100)
     }
 
-    @Test("The journal's format is chosen if standard error leads to the journal")
+    @Test("The journal's format is chosen with Target=journal or, with auto, if standard error leads to the journal")
     func choosing() {
         func form(_ target: LogTarget, _ stream: String?, inode: UInt64? = 5) -> LogForm {
             .chosen(for: target, stream: stream, device: 4, inode: inode)

@@ -37,6 +37,7 @@ struct AnnouncementLoggerTests {
     @Test("The number of suppressed announcements is logged when the logger stops, without those of a failed commit")
     func end() throws {
         let (announcementLogger, lines) = announcementLogger(timeout: .seconds(3600))
+        // The commit of these records fails: the writer does not call `committed()`.
         announcementLogger.recordsStored(records(100, .critical))
         announcementLogger.recordsStored(records(11, .critical))
         announcementLogger.committed()

@@ -72,6 +72,7 @@ final class NotifierFixture {
     /// Starts notifiers with these names and the program of this fixture, in place of the fixture's own service.
     ///
     /// - Parameter misconfigured: The names of notifiers whose sections have an error.
+    /// - Returns: `false` if a thread could not be started.
     func start(_ notifiers: Notifiers, _ names: String..., misconfigured: [String] = []) throws -> Bool {
         service.stop()
         notifierThread.join()
@@ -156,7 +157,7 @@ final class NotifierFixture {
         try folder.remove("held")
     }
 
-    /// Whether the program has run since `holdProgram()`.
+    /// Whether the program has started since `holdProgram()`.
     var hasProgramBegun: Bool { folder.names.contains("begun") }
 
     /// The messages that the program got.
@@ -180,11 +181,11 @@ final class NotifierFixture {
     /// The lines of the log about an event.
     func logged(_ event: LogEvent) -> [String] { lines().filter { $0.contains("id=\(event.id)") } }
 
-    /// Waits for a line of the log.
+    /// Waits until the log has `count` lines about an event.
     func wait(for event: LogEvent, count: Int = 1) throws {
         try waitUntil("the log has \(count) lines about \(event.id)") { lineCount(event) >= count }
     }
 
-    /// Waits until the service has ended on its own.
+    /// Waits for the service to end on its own. Returns `false` if it is still running after a minute.
     func hasEnded() -> Bool { notifierThread.wait(until: MonotonicClock.now.advanced(by: .seconds(60))) }
 }

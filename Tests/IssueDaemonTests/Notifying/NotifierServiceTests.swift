@@ -7,7 +7,7 @@ import UnixIO
 
 @testable import IssueDaemon
 
-@Suite("A notifier whose store fails")
+@Suite("The service of a notifier, and failures of its store")
 struct NotifierServiceTests {
     private func isRepetition(_ message: JSONValue) -> Bool { message["possible_repetition"] == .bool(true) }
 
@@ -15,7 +15,7 @@ struct NotifierServiceTests {
         message["issues"]?.asArray?.compactMap { $0["title"]?.asString } ?? []
     }
 
-    @Test("An event that can't be stored is sent once as soon as it can be, and the log has one line about the failure")
+    @Test("An event that can't be stored is sent once when it has been stored; the log has one line about the failure")
     func unstoredEvent() throws {
         try NotifierFixture.with { fixture in
             try fixture.fail("INSERT ON notices")
@@ -46,7 +46,7 @@ struct NotifierServiceTests {
         }
     }
 
-    @Test("While the store fails, the state is the wait for it, not the state before the failure")
+    @Test("While the store fails, a notifier is shown as waiting for the store, not in its state before the failure")
     func stateDuringFailure() throws {
         try NotifierFixture.with { fixture in
             try fixture.report("Order failed")
@@ -207,7 +207,7 @@ struct NotifierServiceTests {
         }
     }
 
-    @Test("A notifier delivers nothing from the time it gives up events until a message, or a test, is accepted")
+    @Test("After it gives up events, a notifier counts as delivering nothing until a message or a test is accepted")
     func lastGivenUp() throws {
         try NotifierFixture.with { fixture in
             try fixture.report("Order failed")

@@ -18,7 +18,7 @@ struct LimitRightsTests {
         #expect(limits(.user(1000)).map(\.uid) == [1000])
         #expect(limits(.user(1001)).map(\.name) == ["new_groups", "announcements_new"])
         #expect(limits(.nothing).isEmpty)
-        // Besides the announcements, there are four kinds of names, and one user with too many of them.
+        // Besides the announcements: four limits of the cardinality guard, and the user who exceeded one of them.
         #expect(limits(.everything).count == 3 + 4 + 1)
         #expect(limits(.everything).first?.held == 1)
     }
@@ -39,7 +39,7 @@ struct LimitRightsTests {
         #expect(reply(.everything) == 7)
     }
 
-    @Test("The time since which limits are counted is the latest start of a destination's history")
+    @Test("Limits are counted since the daemon's start or, if this is later, the start of a destination's history")
     func since() {
         let registry = StatusRegistry(path: "/nonexistent/issues.db")
         func since() -> IssueTimestamp { registry.limits(announcements: [], viewer: .everything).since }

@@ -56,7 +56,7 @@ struct InheritedSocketsTests {
         _ = consume client
     }
 
-    @Test("Path= and Mode= have no effect on an inherited socket: another Path= is a warning, and needs no restart")
+    @Test("Path= and Mode= have no effect on an inherited socket; another Path= causes a warning, and needs no restart")
     func socketFile() {
         let own = SocketFile(path: "/a", mode: 0o666, isInherited: false)
         let inherited = SocketFile(path: "/a", mode: 0o666, isInherited: true)
@@ -69,7 +69,7 @@ struct InheritedSocketsTests {
         #expect(!own.needsRestart(for: settings) && inherited.warning(about: settings) == nil)
         settings.mode = 0o600
         #expect(own.needsRestart(for: settings) && !inherited.needsRestart(for: settings))
-        // Nobody has chosen the default.
+        // Nobody has chosen the default path, so it causes no warning.
         #expect(inherited.warning(about: SocketSettings()) == nil)
         settings.maxKeys = 7
         #expect(own.applied(to: settings).maxKeys == 7 && own.applied(to: settings).mode == 0o666)
@@ -82,7 +82,7 @@ struct InheritedSocketsTests {
         do {
             _ = try InheritedSockets(pid: "7", count: "1", names: nil, ownPID: 7, firstDescriptor: number)
         }
-        // A process that another test started meanwhile has inherited the socket and keeps it open until it ends.
+        // A process that another test started meanwhile may have inherited the socket. It keeps it open until it ends.
         try await eventually("No process has the socket") {
             do {
                 _ = try Socket.connect(to: .unix("\(folder.path)/s"), timeout: .zero)

@@ -36,7 +36,7 @@ struct CorruptionCheckTests {
         }
     }
 
-    @Test("The database is moved aside after the second report that is not caused by the disk, even if it is readable")
+    @Test("A second report in ten minutes that is not caused by the disk moves even a readable database aside")
     func hiddenDamage() throws {
         try withDatabase { path in
             let corruptionCheck = CorruptionCheck()

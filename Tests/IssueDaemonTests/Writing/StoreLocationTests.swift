@@ -23,12 +23,12 @@ struct StoreLocationTests {
         ] as [(UInt32, UInt32, UInt32, StoreLocation.Objection?)])
     func objections(user: UInt32, owner: UInt32, mode: UInt32, objection: StoreLocation.Objection?) throws {
         #expect(StoreLocation.objection(to: try folder(owner, mode), userID: user) == objection)
-        // Entries of other users in /tmp can be renamed only by their owners.
+        // In a folder with the sticky bit, such as /tmp, users can't rename the entries of other users.
         let above = StoreLocation.objection(to: try folder(owner, mode), userID: user, isAncestor: true)
         #expect(above == (mode & 0o1000 != 0 ? nil : objection))
     }
 
-    @Test("A symbolic link with a database file's name is refused, and so is a folder outside a private folder")
+    @Test("A symbolic link in place of a database file is refused, and so is a folder, unless its parent is private")
     func names() throws {
         let scratch = try ConfigurationFolder()
         let target = try scratch.write("precious", to: "target")

@@ -59,7 +59,7 @@ struct StoreMaintenanceTests {
             try writer.retentionSnapshot(freeBytes: nil, wall: Clock.wall, monotonic: Clock.monotonic)
         }
 
-        /// Lowers the maximum size, and performs maintenance until the store is below it.
+        /// Lowers the maximum size, and performs maintenance until the store is below it or no closed range is left.
         func reduce(to maxSize: Int64) throws {
             writer.reload(limits, RetentionSettings(maxSize: maxSize, keepFree: 0))
             var maintenance = StoreMaintenance(folder: folder, removed: {}, log: .silent)
@@ -143,7 +143,7 @@ struct StoreMaintenanceTests {
         }
     }
 
-    @Test("After a restart, series without records are counted first")
+    @Test("After a restart, series without records are counted before they are removed")
     func counting() throws {
         try ScanFixture.withPath { path in
             let fixture = try Fixture(path)
@@ -296,7 +296,7 @@ struct StoreMaintenanceTests {
         }
     }
 
-    @Test("Closing a range does not stop the file from shrinking until no free pages are left")
+    @Test("The file shrinks until no free pages are left, even if a range is closed meanwhile")
     func shrinking() throws {
         try ScanFixture.withPath { path in
             let fixture = try Fixture(path)

@@ -131,7 +131,7 @@ struct StoreOpeningTests {
         try inFolder { folder in
             let path = folder + "/issues.db"
             try inFolder { other in
-                // Copied while it is open, so that all records are in the WAL.
+                // Copied while it is open, so that its content is in the WAL.
                 let writer = try opening(other + "/issues.db").open(log: .silent)
                 let shell = try DatabaseConnection(path: other + "/issues.db")
                 try shell.setPragma("user_version", to: Self.schema + 1)
@@ -172,7 +172,7 @@ struct StoreOpeningTests {
             let (log, lines) = keptLog()
             let store = opening(path)
             _ = try store.open(log: log)
-            // Opening it again in the same process says nothing about the last run.
+            // When the same process opens the database again, nothing is logged about the last run.
             _ = try store.open(log: log)
             let count = lines().count { $0.contains("id=store.commits-lost") }
             #expect(count == (wasClosed ? 0 : 1))
@@ -213,6 +213,7 @@ struct StoreOpeningTests {
                     try FileManager.default.copyItem(atPath: other + "/issues.db" + ending, toPath: path + ending)
                 }
             }
+            // The id of an earlier boot.
             try Data("11111111-2222-3333-4444-555555555555".utf8).write(to: URL(filePath: path + ".lock"))
             let (log, lines) = keptLog()
             _ = try opening(path).open(log: log)
@@ -244,7 +245,7 @@ struct StoreOpeningTests {
             defer { try? FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: folder) }
             let end = Monitor<Result<RowID, any Error>?>(nil)
             let thread = try JoinableThread(name: "opening") { [self] in
-                // Root can read everything.
+                // Root can read everything, so its thread accesses files as another user.
                 if CurrentProcess.userID == 0 { processes_reach_files_as(65_534) }
                 let result = Result { try opening(path).open(log: .silent).nextID }
                 end.withLock { $0 = result }

@@ -75,7 +75,7 @@ struct WriterServiceTests {
         }
     }
 
-    @Test("If storing fails on a read-only file system, this is the reason, and later reports are answered at once")
+    @Test("If storing fails on a read-only file system, the failure says so, and later reports are answered at once")
     func readOnlyFileSystem() throws {
         let (isReadOnly, failures) = (Monitor(false), Monitor<[StoreFailure?]>([]))
         let answers = Monitor<[CollectorError?]>([])
