@@ -29,7 +29,7 @@ struct ByteScanTests {
         }
     }
 
-    @Test("Skipping stops before every zero, and skips every block of 64 bytes without one")
+    @Test("Skipping never passes a zero, and passes every block of 64 bytes without one")
     func nonzero() {
         Self.forEachPart { bytes, range in
             let passed = bytes.span.skipNonzero(from: range.lowerBound, to: range.upperBound)

@@ -115,7 +115,7 @@ struct CodecTests {
         for index: UInt64 in 0..<100 { try check(IssueRecord.sample(seed * 100 + index)) }
     }
 
-    @Test("Records and their parts are written with the members that are read, in their order")
+    @Test("For records and their parts, write(to:) writes the same JSON as writeObject(to:)")
     func handwritten() {
         checkWriting(IssueRecord(message: "m"))
         checkWriting(IssueRecord.full)

@@ -33,7 +33,7 @@ struct CollectorErrorTests {
         #expect(error.description.hasSuffix("."))
     }
 
-    @Test("A query that took too long is busy for clients that do not know the reason, and so is an unknown reason")
+    @Test("The error for a slow query is Busy with a reason; Busy with an unknown reason is read as Busy without one")
     func reasons() {
         #expect(Self.tooSlow.name == CollectorError.busy(retryAfter: .zero).name)
         let reply = VarlinkReply(

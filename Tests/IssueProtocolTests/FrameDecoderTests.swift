@@ -182,7 +182,7 @@ struct FrameDecoderTests {
         #expect(decoder.replaceLoneSurrogates(in: frame) == (expected != nil))
         #expect(Self.text(decoder[frame]) == expected ?? message)
         #expect(decoder.replaceLoneSurrogates(in: frame) == false)
-        #expect(Self.text(decoder[decoder.partialFrame]) == #"\udc00"#, "The next message has not changed")
+        #expect(Self.text(decoder[decoder.partialFrame]) == #"\udc00"#, "The next message was changed")
     }
 
     @Test("A message that arrives byte by byte is copied only after it has grown by half")

@@ -49,7 +49,7 @@ struct InterfaceConformanceTests {
         try check("Deployment", Samples.deployment)
     }
 
-    @Test("The members of every type have the order of the file, and none that it declares as optional is required")
+    @Test("The members of types have the order of the file, and none that the file declares as optional is required")
     func order() {
         check("Source", SourceLocation.self)
         check("Application", Application.self)

@@ -25,7 +25,7 @@ struct JSONHostileTests {
     static let cases: [Case] = structure + numbers + strings + encoding
 
     @Test(
-        "Texts are accepted or rejected as in RFC 8259 and, except for known differences, as by Foundation",
+        "Texts are accepted as in RFC 8259, except half surrogate pairs, and as by Foundation, with known differences",
         arguments: cases
     )
     func verdict(_ hostile: Case) {

@@ -39,7 +39,7 @@ struct HealthReportTests {
     }
 
     @Test(
-        "The verdict follows the age of the oldest undelivered record",
+        "The verdict follows the age of the oldest pending record",
         arguments: [
             (0, HealthVerdict.healthy), (899, .healthy), (900, .degraded), (21_599, .degraded), (21_600, .failing),
             (10_000_000, .failing), (-60, .healthy),
@@ -50,7 +50,7 @@ struct HealthReportTests {
         #expect(report.findings.allSatisfy { $0.kind == .destination && $0.destination == "logzio" })
     }
 
-    @Test("Corrections that wait count as records do")
+    @Test("Pending corrections count like pending records")
     func corrections() {
         func messages(_ corrections: Int, pending records: Int64) -> [String] {
             report {
@@ -66,7 +66,7 @@ struct HealthReportTests {
         #expect(messages(1, pending: 2) == ["\(start)the oldest of 2 pending records and 1 correction has waited 2 h"])
     }
 
-    @Test("A notifier that is paused, late, or has delivered nothing since it gave up events degrades the verdict")
+    @Test("A notifier that is paused, late, or has delivered nothing since it gave up events causes a finding")
     func notifiers() {
         func kinds(_ change: (inout NotifierStatus) -> Void) -> [HealthFinding.Kind] {
             var notifier = NotifierStatus(name: "oncall", format: "json", received: 3, delivered: 3)
@@ -123,7 +123,7 @@ struct HealthReportTests {
         "After a dead letter, a destination is degraded for a day, unless it has accepted other records since",
         arguments: [
             (60, 0, HealthVerdict.healthy), (60, nil, .degraded), (86_399, nil, .degraded), (86_400, nil, .healthy),
-            // Dead letters of a batch with accepted records are not later than these.
+            // If some records of a batch were accepted, its dead letters are not later than these.
             (60, 60, .healthy), (60, 61, .degraded), (60, 120, .degraded),
         ] as [(Int64, Int64?, HealthVerdict)])
     func deadLetters(age: Int64, sinceSuccess: Int64?, verdict: HealthVerdict) {
@@ -314,7 +314,7 @@ struct HealthReportTests {
         #expect(paused.findings.map(\.kind) == [.destination, .rights])
     }
 
-    @Test("The report survives JSON")
+    @Test("A report survives writing and reading as JSON")
     func json() throws {
         let report = report { status in
             pending(.seconds(1000), &status)

@@ -90,7 +90,7 @@ struct MetricsTests {
         let text = MetricText.text(closed, .openMetrics)
         #expect(text.contains("\nissued_store_open 0\n") && text.contains("\nissued_health_status 2\n"))
         #expect(!text.contains("issued_store_records"))
-        // Their counts are not known, and 0 would look like a reset of the counters.
+        // The counts of notifiers are not known, and 0 would look like a reset of the counters.
         #expect(!text.contains("issued_notifier_events") && text.contains("issued_notifier_state"))
     }
 
@@ -173,18 +173,18 @@ struct MetricsTests {
             #expect(try Promtool.output(["check", "metrics"], input: MetricText.text(source, .prometheus)) == "")
         }
         #expect(try Promtool.output(["check", "metrics"], input: MetricText.unreachable(.prometheus)) == "")
-        // It notices a mistake.
+        // promtool notices a mistake.
         #expect(try Promtool.output(["check", "metrics"], input: "issued_up 1\n").contains("no help text"))
     }
 }
 
 /// The program promtool of Debian's package prometheus.
 private enum Promtool {
-    /// Nil if it is not installed.
+    /// The path of the program; nil if it is not installed.
     static let path = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
         .map { "\($0)/promtool" }.first { FileManager.default.isExecutableFile(atPath: $0) }
 
-    /// Runs it, and returns what it prints.
+    /// Runs the program, and returns what it prints.
     static func output(_ arguments: [String], input: String) throws -> String {
         let process = Process()
         process.executableURL = URL(filePath: try #require(path))
