@@ -206,7 +206,7 @@ struct BatchTests {
         }
     }
 
-    @Test("What was reported about a destination is stored")
+    @Test("The state that decides what is reported about a destination is stored")
     func isReported() throws {
         try TemporaryStore.with { store in
             let fixture = try Fixture(store)

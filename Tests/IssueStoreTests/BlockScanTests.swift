@@ -42,7 +42,7 @@ struct BlockScanTests {
     ///
     /// - Parameters:
     ///   - wal: `true` to store some more records, which stay in the WAL.
-    ///   - change: Changes the database before it is moved.
+    ///   - change: Changes the database before it is moved. Not called if `wal` is `true`.
     private func setAside(
         _ shape: Shape, _ store: TemporaryStore, wal: Bool = false,
         change: (DatabaseConnection) throws -> Void = { _ in }
@@ -344,7 +344,7 @@ struct BlockScanTests {
             try damageRoot(old)
             var random = SampleRecords(seed: seed)
             for _ in 0..<(wal ? 200 : 20) {
-                // Most of the damage is in the headers and first cells of pages.
+                // Half of the damage is in the headers and first cell pointers of pages.
                 let page = try #require(all.randomElement(using: &random)).number
                 let offset = random.below(2) == 0 ? random.below(64) : random.below(8190)
                 try write([UInt8(random.below(256)), UInt8(random.below(256))], at: Int(offset), ofPage: page, old)

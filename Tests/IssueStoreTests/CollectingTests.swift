@@ -202,7 +202,7 @@ struct CollectingTests {
         }
     }
 
-    @Test("The collection does not remove groups early that were reported while the wall clock was set back")
+    @Test("Groups that were reported while the wall clock was set back are not collected early")
     func clockSetBack() throws {
         try TemporaryStore.with { store in
             store.settings.retention.maxAge = .seconds(30 * 86_400)

@@ -127,7 +127,7 @@ struct DestinationTests {
         }
     }
 
-    @Test("A destination reports the size and age of its backlog and of its priority records")
+    @Test("A destination reports the number and age of the records after its cursor, and the age of its priority records")
     func hasBacklog() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()

@@ -181,7 +181,7 @@ struct ErasingTests {
             let shell = try store.shell()
             #expect(try shell.number("SELECT count(*) FROM groups WHERE title <> ''") == 1)
             #expect(try store.reader().groups(.all, viewer: .everything).groups.map(\.title) == ["stays"])
-            // An open reader would keep the WAL.
+            // Closing the writer copies the WAL into the file, unless another connection is open.
             writer = nil
             let bytes = try Data(contentsOf: URL(filePath: store.path))
             for word in ["Zaphod", "zaphod", "Trillian", "Magrathea", "magrathea"] {
