@@ -62,7 +62,7 @@ struct StoreQueriesTests {
         }
     }
 
-    @Test("The views and tables of Storage.md can be read while the daemon has the database open")
+    @Test("The views and main tables of Storage.md can be read while the daemon has the database open")
     func views() throws {
         try withStore { path, writer in
             let store = try StoreQueries(path: path)

@@ -187,7 +187,7 @@ struct ApplicationAgeTests {
         }
     }
 
-    @Test("Unreferenced series of an application with a short maximum age are collected at that age")
+    @Test("Unreferenced series of an application with a short maximum age can be collected at that age")
     func collecting() throws {
         try TemporaryStore.with { store in
             store.settings.retention.maxAge = .seconds(1000)

@@ -127,7 +127,7 @@ struct DestinationTests {
         }
     }
 
-    @Test("A destination reports the number and age of the records after its cursor, and the age of its priority records")
+    @Test("A destination reports the number and age of the records after its cursor, and its oldest priority record")
     func hasBacklog() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()
