@@ -218,6 +218,138 @@ extension Delivery {
     }
 }
 
+extension IssueReporters {
+    /// A closure that can change or withhold each report before it is sent to the daemon. Nil by default.
+    ///
+    /// ```swift
+    /// IssueReporters.beforeSend = { report in
+    ///     var report = report
+    ///     report.metadata["card"] = nil
+    ///     return report
+    /// }
+    /// ```
+    ///
+    /// To withhold a report, return nil. The metadata of the next report that is sent contains the number of withheld
+    /// ones as `withheld_before`. Only the daemon receives the changed report. The closure is called on the reporting
+    /// thread, so it must not block.
+    public static var beforeSend: (@Sendable (IssueReport) -> IssueReport?)? {
+        get { SendGate.process.beforeSend }
+        set { SendGate.process.beforeSend = newValue }
+    }
+
+    /// The fraction of reports that is sent to the daemon for each level, from 0 to 1. All reports of a level without a
+    /// value are sent.
+    ///
+    /// The metadata of the next report that is sent contains the number of omitted ones as `sampled_out_before`. A
+    /// report with a receipt is never omitted.
+    public static var sampling: [IssueLevel: Double] {
+        get { SendGate.process.sampling }
+        set { SendGate.process.sampling = newValue }
+    }
+}
+
+/// Decides which reports are sent to the daemon, and can change them.
+package final class SendGate: Sendable {
+    package typealias BeforeSend = @Sendable (IssueReport) -> IssueReport?
+
+    /// The decision about a report.
+    package enum Decision: Sendable {
+        case send(IssueReport)
+        case withheld
+        case sampledOut
+    }
+
+    /// The gate of the process.
+    package static let process = SendGate(level: ProcessSettings.shared.level)
+
+    private struct Rules: Sendable {
+        var beforeSend: BeforeSend?
+        var sampling: [IssueLevel: Double] = [:]
+    }
+
+    private let rules = Mutex(Rules())
+    // Separate from the rules, so that a report takes no lock in an application without any.
+    private let hasRules: Atomic<Bool>
+    private let level: IssueLevel
+
+    /// Creates a gate that withholds reports below a level, except those with a receipt.
+    package init(level: IssueLevel = .debug) {
+        self.level = level
+        hasRules = Atomic(level > .debug)
+    }
+
+    /// Whether every report is sent unchanged.
+    var isOpen: Bool { !hasRules.load(ordering: .acquiring) }
+
+    package var beforeSend: BeforeSend? {
+        get { rules.withLock { $0.beforeSend } }
+        set { change { $0.beforeSend = newValue } }
+    }
+
+    package var sampling: [IssueLevel: Double] {
+        get { rules.withLock { $0.sampling } }
+        set { change { $0.sampling = newValue } }
+    }
+
+    private func change(_ change: (inout Rules) -> Void) {
+        // The old rules are released outside the lock, since the deinit of an object they hold may report an issue.
+        _ = rules.withLock { rules in
+            let old = rules
+            change(&rules)
+            let hasAny = level > .debug || rules.beforeSend != nil || !rules.sampling.isEmpty
+            hasRules.store(hasAny, ordering: .releasing)
+            return old
+        }
+    }
+
+    /// Decides whether a report is sent, and applies ``beforeSend``.
+    ///
+    /// - Parameters:
+    ///   - report: The report.
+    ///   - isSampled: `true` if the report has no receipt. The minimum level and the sampling apply only then.
+    ///   - chance: A random number from 0 up to, but not including, 1.
+    /// - Returns: The decision, with the report to send.
+    package func evaluate(
+        _ report: IssueReport, isSampled: Bool, chance: @autoclosure () -> Double
+    ) -> Decision {
+        if isSampled, report.level < level { return .withheld }
+        let rules = rules.withLock { $0 }
+        if isSampled, let rate = rules.sampling[report.level], chance() >= rate { return .sampledOut }
+        guard let beforeSend = rules.beforeSend else { return .send(report) }
+        // Issues that the closure itself reports must not be passed to the closure again.
+        let scope = ReportingScope.here.forReporters()
+        defer { scope.endWork() }
+        return ReportingScope.$box.withValue(scope) { beforeSend(report).map { .send($0) } ?? .withheld }
+    }
+}
+
+/// The numbers of reports that were not sent and that no later report has mentioned yet.
+struct UnsentCount: Sendable {
+    var withheld = 0
+    var sampledOut = 0
+
+    /// Whether any of the numbers is not zero.
+    var hasCounts: Bool { withheld > 0 || sampledOut > 0 }
+
+    /// Adds the numbers to the metadata of a report.
+    func add(to report: inout IssueReport) {
+        if withheld > 0 { report.metadata.setReserved(.withheldBefore, to: .init(withheld)) }
+        if sampledOut > 0 { report.metadata.setReserved(.sampledOutBefore, to: .init(sampledOut)) }
+    }
+
+    static func += (left: inout UnsentCount, right: UnsentCount) {
+        left.withheld += right.withheld
+        left.sampledOut += right.sampledOut
+    }
+}
+
+extension IssueMetadata.Key {
+    /// The number of reports that were withheld since the last report that was sent.
+    static let withheldBefore: Self = "withheld_before"
+    /// The number of reports that were omitted by sampling since the last report that was sent.
+    static let sampledOutBefore: Self = "sampled_out_before"
+}
+
 /// The reason why an issue was not stored, why its id is unknown, or why a request to the daemon failed.
 public struct IssueDeliveryError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The kind of the failure.

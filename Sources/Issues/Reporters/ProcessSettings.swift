@@ -1,4 +1,5 @@
 package import IssueWire
+internal import Synchronization
 internal import UnixIO
 
 /// The settings for reports, which are read once from the environment of the process.
@@ -178,5 +179,23 @@ final class ApplicationSnapshot: Sendable {
 
     init(_ info: IssueApplication) {
         self.info = info
+    }
+}
+
+extension IssueReporters {
+    private static let applicationBox = Mutex<ApplicationSnapshot?>(nil)
+    private static let defaultApplication = ApplicationSnapshot(IssueApplication())
+
+    /// The properties of the application. Each issue includes them.
+    public static var application: IssueApplication {
+        get { applicationSnapshot.info }
+        set {
+            let snapshot = ApplicationSnapshot(newValue)
+            applicationBox.withLock { $0 = snapshot }
+        }
+    }
+
+    static var applicationSnapshot: ApplicationSnapshot {
+        applicationBox.withLock { $0 } ?? defaultApplication
     }
 }

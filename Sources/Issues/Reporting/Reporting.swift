@@ -220,6 +220,65 @@ struct ReportingScope: Sendable {
     }
 }
 
+/// A thread-safe list of reporters.
+final class ReporterBox: Sendable {
+    /// The reporters outside of all scopes.
+    static let process: ReporterBox = {
+        let box = ReporterBox(ProcessSettings.shared.reporters)
+        processKind.store(box.kind.load(ordering: .relaxed), ordering: .releasing)
+        return box
+    }()
+    // Separate from the box, so that a report without reporters is cheap: accessing the box costs more.
+    private static let processKind = Atomic(Kind.others)
+
+    /// Whether there are no reporters outside of all scopes. `false` until ``process`` is used for the first time.
+    static var isProcessEmpty: Bool { processKind.load(ordering: .acquiring) == .none }
+
+    private let storage: Mutex<[any IssueReporter]>
+
+    // Separate from the list, so that a report need not lock the list if there are no reporters or only the daemon's.
+    private let kind: Atomic<Kind>
+
+    private enum Kind: UInt8, AtomicRepresentable {
+        case none
+        case daemonOnly
+        case others
+
+        init(_ reporters: [any IssueReporter]) {
+            guard !reporters.isEmpty else {
+                self = .none
+                return
+            }
+            let isDaemon = reporters.allSatisfy { ($0 as? DaemonReporter)?.isOfProcess == true }
+            self = isDaemon ? .daemonOnly : .others
+        }
+    }
+
+    init(_ reporters: [any IssueReporter]) {
+        storage = Mutex(reporters)
+        kind = Atomic(Kind(reporters))
+    }
+
+    var isEmpty: Bool { kind.load(ordering: .acquiring) == .none }
+
+    /// Whether all reports go to the shared delivery of the process, and nowhere else.
+    var isDaemonOnly: Bool { kind.load(ordering: .acquiring) == .daemonOnly }
+
+    var reporters: [any IssueReporter] {
+        get { storage.withLock { $0 } }
+        set {
+            // The old list is released outside the lock, because the deinit of a reporter may report an issue.
+            var list = newValue
+            let newKind = Kind(newValue)
+            storage.withLock {
+                swap(&$0, &list)
+                kind.store(newKind, ordering: .releasing)
+                if self === Self.process { Self.processKind.store(newKind, ordering: .releasing) }
+            }
+        }
+    }
+}
+
 /// An unfinished report. It evaluates each closure of the caller at most once.
 struct PendingReport {
     let error: (any Error)?
