@@ -1,4 +1,6 @@
 package import IssueWire
+internal import Synchronization
+internal import UnixIO
 
 /// A report in the buffer, with its receipt and the application's properties.
 struct QueuedReport: Sendable {
@@ -113,6 +115,52 @@ extension IssueSite {
         return SourceLocation(
             fileID: fileID, line: Int64(clamping: line), column: column > 0 ? Int64(clamping: column) : nil,
             function: functionName, module: module)
+    }
+}
+
+/// Maps code addresses to images and offsets.
+///
+/// A reporting thread only records the addresses. They are looked up when the report is encoded.
+final class ImageMap: Sendable {
+    static let process = ImageMap()
+
+    private static let capacity = 4096
+    private let state = Mutex(State())
+
+    /// Returns the frames of return addresses. An address outside all images is omitted.
+    func frames(of addresses: [UInt]) -> [BacktraceFrame] {
+        guard !addresses.isEmpty else { return [] }
+        if let frames = state.withLockIfAvailable({ $0.frames(of: addresses) }) { return frames }
+        // Another thread holds the lock. After a fork, this may be a thread of the parent, which does not exist here
+        // and never releases the lock.
+        var own = State()
+        return own.frames(of: addresses)
+    }
+
+    private struct State: Sendable {
+        var images: [LoadedImage] = []
+        var generation: UInt64?
+        // A cache. It stays small because a program reports from few locations.
+        var known: [UInt: BacktraceFrame] = [:]
+
+        mutating func frames(of addresses: [UInt]) -> [BacktraceFrame] {
+            let now = LoadedImage.generation
+            if generation != now { self = Self(images: LoadedImage.all, generation: now) }
+            return addresses.compactMap { address in
+                let frame = known[address] ?? frame(of: address)
+                if known.count >= ImageMap.capacity { known = [:] }
+                known[address] = frame
+                return frame
+            }
+        }
+
+        private func frame(of address: UInt) -> BacktraceFrame? {
+            guard let image = images.first(where: { $0.code.contains(address) }) else { return nil }
+            let path = image.path.isEmpty ? CurrentProcess.executable ?? "" : image.path
+            return BacktraceFrame(
+                image: path.split(separator: "/").last.map(String.init), buildID: image.buildID,
+                offset: UInt64(address - image.base))
+        }
     }
 }
 

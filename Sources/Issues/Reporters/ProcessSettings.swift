@@ -63,6 +63,31 @@ package struct ProcessSettings: Sendable {
     }
 }
 
+/// Which reports include a backtrace: none, those of level `error` or higher, or all.
+package enum BacktraceChoice: String, CaseIterable, Sendable {
+    case none
+    case error
+    case all
+
+    /// The maximum number of frames in a report. A frame takes about a hundred bytes.
+    static let limit = 16
+
+    func isWanted(for level: IssueLevel) -> Bool {
+        switch self {
+        case .none: false
+        case .error: level >= .error
+        case .all: true
+        }
+    }
+
+    /// Returns up to ``limit`` return addresses of this thread's calls above a mark, innermost first; none if reports
+    /// of this level include no backtrace.
+    static func addresses(for level: IssueLevel, above mark: CallStack.Mark) -> [UInt] {
+        guard ProcessSettings.shared.backtrace.isWanted(for: level) else { return [] }
+        return CallStack.returnAddresses(above: mark, atMost: limit)
+    }
+}
+
 /// The default application properties of the process, read once.
 struct ProcessDefaults: Sendable {
     var name: String
