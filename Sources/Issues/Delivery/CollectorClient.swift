@@ -275,58 +275,6 @@ package final class CollectorStream: Sendable {
 
 typealias PendingReply = PendingResult<VarlinkReply>
 
-/// A result that one task waits for.
-final class PendingResult<Value: Sendable>: Sendable {
-    private enum State {
-        case new
-        case awaited(CheckedContinuation<Value, any Error>)
-        case finished(Result<Value, any Error>)
-    }
-
-    private let state = Mutex(State.new)
-
-    var isFinished: Bool {
-        state.withLock { state in
-            if case .finished = state { true } else { false }
-        }
-    }
-
-    /// Waits for the result.
-    ///
-    /// - Parameters:
-    ///   - begin: Called as soon as the task waits, unless the result is already known.
-    ///   - onCancel: Called when the cancellation of the task has ended the wait.
-    func value(begin: () -> Void, onCancel: @Sendable () -> Void) async throws -> Value {
-        try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { continuation in
-                let result = state.withLock { state -> Result<Value, any Error>? in
-                    if case .finished(let result) = state { return result }
-                    state = .awaited(continuation)
-                    return nil
-                }
-                if let result { continuation.resume(with: result) } else { begin() }
-            }
-        } onCancel: {
-            if finish(.failure(CancellationError())) { onCancel() }
-        }
-    }
-
-    /// Sets the result, and resumes the task if it waits. Only the first call has an effect, and only that call returns
-    /// `true`.
-    @discardableResult
-    func finish(_ result: Result<Value, any Error>) -> Bool {
-        let previous = state.withLock { state in
-            let previous = state
-            if case .finished = previous { return previous }
-            state = .finished(result)
-            return previous
-        }
-        if case .finished = previous { return false }
-        if case .awaited(let continuation) = previous { continuation.resume(with: result) }
-        return true
-    }
-}
-
 /// Creates tokens for connections. Each is unique in the process.
 enum UniqueToken {
     private static let last = Atomic(LinkPoller.wakerToken)
