@@ -348,6 +348,12 @@ extension Admission {
         }
     }
 
+    /// Counts the bytes of a line that is sent for a user.
+    package mutating func charge(_ count: Int, to user: UInt32, at now: RecordLogInstant) {
+        dailyBytes.charge(count, to: user)
+        history.sent(count, dailyBytes, at: now)
+    }
+
     private mutating func admit(_ candidate: AdmissionCandidate, in group: inout Group) {
         group.suppressedBefore = 0
         guard group.openWindows > 0 else { return }
@@ -484,35 +490,13 @@ package enum AdmissionDecision: Equatable, Sendable {
     case withhold
 }
 
-/// The level of a limit that a record has to pass.
-package struct LimitForecast: Equatable, Sendable {
-    package var reason: SuppressionReason
-    /// The number of records that may pass now.
-    package var available: Int64
-    package var limit: BucketLimit
-}
-
-extension Admission {
-    /// Returns the levels of the limits that a candidate has to pass, without unlimited ones and the daily byte limit.
-    /// The group's limit is left out for the first record of a group and for a regression, and the application's limit
-    /// if the application is not in memory. Nothing is counted.
-    ///
-    /// The destination's level is what all users together have left. A single user may get less.
-    package func levels(for candidate: AdmissionCandidate, at now: RecordLogInstant) -> [LimitForecast] {
-        let limits = limits(of: candidate.account)
-        let claims = Self.reserves(for: candidate) + [.common]
-        var levels: [LimitForecast] = []
-        if !candidate.isFirstOfGroup, !limits.group.isUnlimited {
-            let bucket = groups.peek(candidate.group)?.bucket ?? TokenBucket(limits.group, at: now)
-            levels.append(LimitForecast(reason: .groupRate, available: bucket.tokens(at: now), limit: limits.group))
-        }
-        func add(_ reason: SuppressionReason, _ shared: SharedLimit?, _ limit: BucketLimit) {
-            guard let shared, !limit.isUnlimited else { return }
-            let available = claims.reduce(Int64(0)) { $0.clampedSum(shared[$1]?.tokens.tokens(at: now) ?? 0) }
-            levels.append(LimitForecast(reason: reason, available: available, limit: limit))
-        }
-        add(.applicationRate, accounts.peek(candidate.account)?.buckets, limits.application)
-        add(.globalRate, global, settings.global)
-        return levels
-    }
+/// The decision on a record, and the buckets that have a token for it.
+struct LimitVerdict {
+    var decision: AdmissionDecision
+    /// The state of the record's group, which already counts the record.
+    var group: Admission.Group
+    /// The application's bucket that has a token; nil if none has or the application's buckets were not checked.
+    var application: BucketRole?
+    /// The destination's bucket that has a token; nil if none has or the destination's buckets were not checked.
+    var global: BucketRole?
 }

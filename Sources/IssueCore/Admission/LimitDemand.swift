@@ -165,3 +165,36 @@ package struct BucketDemand: Equatable, Sendable {
         count.clampedProduct(100).clampedSum(limit.share.percent - 1) / max(1, limit.share.percent)
     }
 }
+
+/// The level of a limit that a record has to pass.
+package struct LimitForecast: Equatable, Sendable {
+    package var reason: SuppressionReason
+    /// The number of records that may pass now.
+    package var available: Int64
+    package var limit: BucketLimit
+}
+
+extension Admission {
+    /// Returns the levels of the limits that a candidate has to pass, without unlimited ones and the daily byte limit.
+    /// The group's limit is left out for the first record of a group and for a regression, and the application's limit
+    /// if the application is not in memory. Nothing is counted.
+    ///
+    /// The destination's level is what all users together have left. A single user may get less.
+    package func levels(for candidate: AdmissionCandidate, at now: RecordLogInstant) -> [LimitForecast] {
+        let limits = limits(of: candidate.account)
+        let claims = Self.reserves(for: candidate) + [.common]
+        var levels: [LimitForecast] = []
+        if !candidate.isFirstOfGroup, !limits.group.isUnlimited {
+            let bucket = groups.peek(candidate.group)?.bucket ?? TokenBucket(limits.group, at: now)
+            levels.append(LimitForecast(reason: .groupRate, available: bucket.tokens(at: now), limit: limits.group))
+        }
+        func add(_ reason: SuppressionReason, _ shared: SharedLimit?, _ limit: BucketLimit) {
+            guard let shared, !limit.isUnlimited else { return }
+            let available = claims.reduce(Int64(0)) { $0.clampedSum(shared[$1]?.tokens.tokens(at: now) ?? 0) }
+            levels.append(LimitForecast(reason: reason, available: available, limit: limit))
+        }
+        add(.applicationRate, accounts.peek(candidate.account)?.buckets, limits.application)
+        add(.globalRate, global, settings.global)
+        return levels
+    }
+}

@@ -164,24 +164,7 @@ package struct LimitHistory: Sendable {
     }
 }
 
-/// The decision on a record, and the buckets that have a token for it.
-struct LimitVerdict {
-    var decision: AdmissionDecision
-    /// The state of the record's group, which already counts the record.
-    var group: Admission.Group
-    /// The application's bucket that has a token; nil if none has or the application's buckets were not checked.
-    var application: BucketRole?
-    /// The destination's bucket that has a token; nil if none has or the destination's buckets were not checked.
-    var global: BucketRole?
-}
-
 extension Admission {
-    /// Counts the bytes of a line that is sent for a user.
-    package mutating func charge(_ count: Int, to user: UInt32, at now: RecordLogInstant) {
-        dailyBytes.charge(count, to: user)
-        history.sent(count, dailyBytes, at: now)
-    }
-
     /// Records the demand of a record on each limit that was checked.
     mutating func note(_ verdict: LimitVerdict, _ candidate: AdmissionCandidate, at now: RecordLogInstant) {
         switch verdict.decision {
