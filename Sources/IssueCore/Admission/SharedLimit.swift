@@ -1,5 +1,72 @@
 import IssueProtocol
 
+/// One limit that is divided into buckets: one for each reserve, and a common one for the rest.
+///
+/// Records without a reserve can empty only the common bucket. A record with a reserve takes its token from the reserve
+/// or, if that is empty, from the common bucket. The shares add up to the limit. A very small limit may be exceeded,
+/// because each bucket holds at least one token.
+struct SharedLimit: Equatable, Sendable {
+    private var common: FairBucket
+    private var reserves: [BucketRole: FairBucket]
+
+    init(
+        _ limit: BucketLimit, reserves shares: [BucketRole: Percentage], levels: [BucketRole: BucketRow],
+        at: RecordLogInstant
+    ) {
+        func bucket(_ role: BucketRole, _ share: Percentage) -> FairBucket {
+            let part = BucketLimit(burst: limit.burst, refill: limit.refill, share: share)
+            let row = levels[role]
+            return FairBucket(
+                part, level: row?.level, maxLevel: row?.maxLevel, uses: row?.uses ?? [], at: row?.at ?? at)
+        }
+        let reserved = shares.filter { $0.value > .nothing }
+        common = bucket(.common, Admission.common(of: limit, reserves: shares).share)
+        self.reserves = Dictionary(uniqueKeysWithValues: reserved.map { ($0.key, bucket($0.key, $0.value)) })
+    }
+
+    /// Returns the first role in `claims` whose bucket has a token for the user; nil if none has.
+    ///
+    /// - Parameters:
+    ///   - claims: The roles whose buckets may be used, in order of preference.
+    ///   - user: The user, if the bucket is shared between users; otherwise nil.
+    ///   - now: The log time.
+    func source(for claims: [BucketRole], of user: UInt32? = nil, at now: RecordLogInstant) -> BucketRole? {
+        claims.first { self[$0]?.has(for: user, at: now) ?? false }
+    }
+
+    /// Takes a token from a bucket. `source` must have returned its role.
+    mutating func take(from role: BucketRole, of user: UInt32? = nil, at now: RecordLogInstant) {
+        if role == .common { common.take(for: user, at: now) } else { reserves[role]?.take(for: user, at: now) }
+    }
+
+    subscript(role: BucketRole) -> FairBucket? {
+        get { role == .common ? common : reserves[role] }
+        set {
+            if let newValue, role == .common { common = newValue } else { reserves[role] = newValue }
+        }
+    }
+
+    /// Returns the rows to store for the buckets with these roles.
+    func rows(account: AccountID?, roles: Set<BucketRole>) -> [BucketRow] {
+        BucketRole.allCases.filter(roles.contains).compactMap { role in
+            guard let bucket = self[role], let level = bucket.tokens.level else { return nil }
+            return BucketRow(
+                key: .init(account: account, role: role), level: level, maxLevel: bucket.tokens.maxLevel,
+                at: bucket.tokens.at, uses: bucket.uses)
+        }
+    }
+}
+
+/// The purpose of a bucket.
+package enum BucketRole: UInt8, CaseIterable, Hashable, Sendable {
+    /// For all records. A record with a reserve takes from this bucket if the reserve is empty.
+    case common
+    case critical
+    /// For the first record of a group and for a regression.
+    case novelty
+    case summary
+}
+
 /// A token bucket that many users share and that no user can empty for the others.
 ///
 /// It records the outstanding tokens of each user: tokens that were taken and have not been refilled since. A refill is
@@ -178,6 +245,49 @@ package struct FairBucket: Equatable, Sendable {
 
     private var sumOfSystemUsers: Int64 {
         shares.reduce(0) { $0 + (SystemUsers.contains($1.user) ? $1.parts : 0) }
+    }
+}
+
+/// The stored state of one bucket.
+package struct BucketRow: Equatable, Sendable {
+    /// The identity of a bucket of the destination or of an application.
+    package struct Key: Hashable, Sendable {
+        /// The account id; nil for the destination's own buckets.
+        package var account: AccountID?
+        package var role: BucketRole
+
+        package init(account: AccountID?, role: BucketRole) {
+            self.account = account
+            self.role = role
+        }
+    }
+
+    /// The tokens that one user has taken and that have not been refilled since.
+    package struct Use: Equatable, Sendable {
+        package var user: UInt32
+        package var tokens: Double
+
+        package init(user: UInt32, tokens: Double) {
+            self.user = user
+            self.tokens = tokens
+        }
+    }
+
+    package var key: Key
+    /// The level, in tokens.
+    package var level: Double
+    /// The capacity, in tokens; nil if it was not stored.
+    package var maxLevel: Double?
+    package var at: RecordLogInstant
+    /// The use by each user, for a bucket that users share.
+    package var uses: [Use]
+
+    package init(key: Key, level: Double, maxLevel: Double? = nil, at: RecordLogInstant, uses: [Use] = []) {
+        self.key = key
+        self.level = level
+        self.maxLevel = maxLevel
+        self.at = at
+        self.uses = uses
     }
 }
 
