@@ -1,3 +1,4 @@
+import IssueCore
 package import UnixIO
 
 /// The user, environment variables and system paths of the process.
@@ -86,6 +87,18 @@ extension HostEnvironment {
         if let folder = folder("XDG_STATE_HOME") { return "\(folder)/issued" }
         if let home = folder("HOME") ?? homeFolder { return "\(home)/.local/state/issued" }
         return userTemporaryFolder
+    }
+}
+
+extension AccountableUsers {
+    /// Reads from `/etc/subuid` and `/etc/passwd` which user ids share the limits of one user. A file that can't be
+    /// read, or is larger than 4 MiB, counts as empty.
+    static func onThisHost(_ settings: AccessSettings) -> AccountableUsers {
+        let maxBytes = 4 << 20
+        let subordinates = try? FileSystem.read("/etc/subuid", limit: maxBytes)
+        let users = try? FileSystem.read("/etc/passwd", limit: maxBytes)
+        return AccountableUsers(
+            subordinates: subordinates ?? [], users: users ?? [], hasContainerUsers: settings.containerUsers)
     }
 }
 

@@ -48,6 +48,57 @@ final class ClientConnection {
     }
 }
 
+/// The rights of users, based on the credentials that the kernel reports.
+struct AccessPolicy: Equatable, Sendable {
+    /// The daemon's user.
+    var ownUser: UInt32
+    /// The ids of the groups in `Readers=`.
+    var readers: Set<UInt32>
+    /// The ids of the groups in `Operators=`.
+    var operators: Set<UInt32>
+    /// Which user ids share the limits of one user, and which belong to containers.
+    var users = AccountableUsers()
+
+    /// The ids of systemd's dynamic users, which are reused for other users (systemd's `UIDS-GIDS.md`).
+    static let recycledUsers: ClosedRange<UInt32> = 61_184...65_519
+    /// The id that the kernel reports for a user it can't map.
+    static let nobody: UInt32 = 65_534
+
+    /// Returns the records that a user may read. Each query is restricted by `Viewer.condition`, in
+    /// `SeriesSelection.swift`.
+    func viewer(uid: UInt32, groups: [UInt32]) -> Viewer {
+        if isPrivileged(uid) || groups.contains(where: { readers.contains($0) || operators.contains($0) }) {
+            return .everything
+        }
+        if uid == Self.nobody || Self.recycledUsers.contains(uid) || users.isRecycled(uid) { return .nothing }
+        return .user(uid)
+    }
+
+    func isOperator(uid: UInt32, groups: [UInt32]) -> Bool {
+        isPrivileged(uid) || groups.contains { operators.contains($0) }
+    }
+
+    /// Returns the standing of a new connection, which decides how the limits for connections apply to it.
+    func standing(uid: UInt32, groups: [UInt32]) -> ConnectionShares.Standing {
+        if uid == 0 { return .root }
+        if uid == ownUser { return .daemonUser }
+        return isOperator(uid: uid, groups: groups) ? .operator : .ordinary
+    }
+
+    private func isPrivileged(_ uid: UInt32) -> Bool {
+        uid == 0 || uid == ownUser
+    }
+}
+
+extension AccessPolicy {
+    /// Creates the policy of `[Access]` for the user that the daemon runs as.
+    init(_ settings: AccessSettings) {
+        self.init(
+            ownUser: CurrentProcess.userID, readers: settings.readerIDs, operators: settings.operatorIDs,
+            users: AccountableUsers.onThisHost(settings))
+    }
+}
+
 /// A user with connections or unstored reports. All user ids that share one user's limits count as that user.
 final class SocketUser {
     let uid: UInt32
