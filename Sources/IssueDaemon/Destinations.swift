@@ -1,5 +1,4 @@
 import Destinations
-import HTTPTransfer
 import IssueCore
 import IssueProtocol
 import IssueStore
@@ -152,33 +151,6 @@ final class Destinations: Sendable {
             let logged = service.outages.withLock { $0 }
             outages.withLock { $0[service.destination.name] = logged }
         }
-    }
-}
-
-extension DestinationConfiguration {
-    /// Forwards records until the service is stopped.
-    fileprivate func run(_ service: ForwardingService, fatesChanged: @escaping @Sendable () -> Void) {
-        if kind.name == LogzFormat.kind, LogzFormat.isStreaming(settings.options) {
-            return service.run(
-                {
-                    LogzStreamShipper(
-                        LogzFormat(http, settings.options), credential: credential, cancellation: service.cancellation)
-                }, fatesChanged: fatesChanged)
-        }
-        func run<Format: HTTPFormat>(_ format: Format.Type) {
-            service.run(
-                {
-                    HTTPShipper(
-                        Format(http, settings.options), credential: credential, cancellation: service.cancellation
-                    ) { Clock.wall }
-                }, fatesChanged: fatesChanged)
-        }
-        run(kind.format)
-    }
-
-    private var credential: Credential {
-        guard let file = tokenFile else { return Credential(nil) }
-        return Credential { try? file.read() }
     }
 }
 

@@ -1,3 +1,4 @@
+import Destinations
 import HTTPTransfer
 import IssueCore
 import IssueProtocol
@@ -425,5 +426,32 @@ final class ForwardingService: Sendable {
             if inbox.wait(deadline: deadline, until: { $0.isStopping ? true : nil }) == true { break }
         }
         for completed in inbox.withLock({ $0.take() }).flushes { completed() }
+    }
+}
+
+extension DestinationConfiguration {
+    /// Forwards records until the service is stopped.
+    func run(_ service: ForwardingService, fatesChanged: @escaping @Sendable () -> Void) {
+        if kind.name == LogzFormat.kind, LogzFormat.isStreaming(settings.options) {
+            return service.run(
+                {
+                    LogzStreamShipper(
+                        LogzFormat(http, settings.options), credential: credential, cancellation: service.cancellation)
+                }, fatesChanged: fatesChanged)
+        }
+        func run<Format: HTTPFormat>(_ format: Format.Type) {
+            service.run(
+                {
+                    HTTPShipper(
+                        Format(http, settings.options), credential: credential, cancellation: service.cancellation
+                    ) { Clock.wall }
+                }, fatesChanged: fatesChanged)
+        }
+        run(kind.format)
+    }
+
+    private var credential: Credential {
+        guard let file = tokenFile else { return Credential(nil) }
+        return Credential { try? file.read() }
     }
 }
