@@ -171,38 +171,3 @@ package struct HistogramFrame: Equatable, Sendable {
         return minutes.lowerBound * Self.millisecondsPerMinute...last
     }
 }
-
-/// Decides when a subscriber's query is repeated.
-///
-/// Only one query runs at a time. All changes that occur while it runs cause a single further query.
-package struct ChangePollGate: Equatable, Sendable {
-    /// Whether a query is running.
-    package private(set) var isPolling = true
-    /// Whether there may be results that the last query did not see.
-    private var hasChanges = false
-
-    /// Creates the state of a subscription whose first query has begun.
-    package init() {}
-
-    /// Handles a change that may affect the results.
-    package mutating func happened() { hasChanges = true }
-
-    /// Handles the end of a query.
-    ///
-    /// - Parameter mayBeMore: `true` if the next query may find more results even if nothing changes until then.
-    package mutating func polled(mayBeMore: Bool) {
-        isPolling = false
-        if mayBeMore { hasChanges = true }
-    }
-
-    /// Whether the next query may begin now.
-    package var isDue: Bool { hasChanges && !isPolling }
-
-    /// Returns `true` if a query is due, and counts it as running. Call this only if its results can be sent.
-    package mutating func shouldPoll() -> Bool {
-        guard isDue else { return false }
-        hasChanges = false
-        isPolling = true
-        return true
-    }
-}
