@@ -140,6 +140,155 @@ struct WriterMemory {
     }
 }
 
+/// A cache of recently used series, indexed by their numbers in the directory of a batch, so that finding the series of
+/// a record needs no query.
+///
+/// A number has one entry per sender; most numbers have a single entry. The guard's decisions to use an overflow series
+/// are cached until the guard's window ends. A full table is emptied; the entries are then looked up in the database
+/// again.
+struct SeriesTable {
+    struct Entry {
+        var sender: Int64
+        var id: SeriesID
+        var account: AccountID
+        /// Whether the group is resolved or muted, so that each of its records can change the state.
+        fileprivate(set) var isWatched: Bool
+        /// Whether `id` is an overflow series. Its records store their own attributes.
+        var isOverflow = false
+        /// One more than the index of the next entry with the same number; 0 if there is none.
+        fileprivate var next: UInt32 = 0
+
+        init(sender: Int64, id: SeriesID, account: AccountID, isWatched: Bool) {
+            self.sender = sender
+            self.id = id
+            self.account = account
+            self.isWatched = isWatched
+        }
+    }
+
+    /// The properties of a record that determine its overflow series.
+    struct Overflow: Hashable {
+        var account: AccountID
+        var sender: Int64
+        var severity: IssueLevel
+        var isReportable: Bool
+        /// Whether the record names the application of its account.
+        var isNamed: Bool
+        /// The group of the overflow series; nil for the application's overflow group.
+        var group: GroupID?
+    }
+
+    /// What the table knows about a series number.
+    private enum Mark: UInt8 {
+        case unknown
+        case known
+        case overflow
+    }
+
+    /// The number of entries at which the table is emptied.
+    static let capacity = 32_768
+    /// The number of overflow series at which the table is emptied.
+    private static let overflowCapacity = 4096
+
+    /// The directory that the numbers belong to.
+    private var directory: SeriesDirectory.Identity?
+    /// For each number, one more than the index of its first entry; 0 if it has none.
+    private var first: [UInt32] = []
+    private var entries: [Entry] = []
+    /// The mark of each number. `cost` reads the marks instead of `first` and `entries`, because the marks are smaller.
+    private var marks: [Mark] = []
+    private var overflows: [Overflow: Entry] = [:]
+    /// The end of the earliest cardinality window in which a series overflowed; nil if none did.
+    private var overflowEnd: RecordLogInstant?
+
+    init() {}
+
+    /// Returns `true` if the table must be emptied: it is full, or a window of the guard has ended, so that the guard
+    /// may allow series that have overflowed.
+    func isOutdated(at now: RecordLogInstant) -> Bool {
+        if entries.count >= Self.capacity || overflows.count >= Self.overflowCapacity { return true }
+        return overflowEnd.map { $0 <= now } ?? false
+    }
+
+    /// Empties the table if its numbers belong to another directory than this one.
+    mutating func use(_ directory: borrowing SeriesDirectory) {
+        guard directory.identity !== self.directory else { return }
+        removeAll()
+        self.directory = directory.identity
+    }
+
+    /// Returns the entry of a series by its number and sender, or nil if it is not cached.
+    @inline(__always)
+    func find(_ number: UInt32, sender: Int64) -> Entry? {
+        guard number < first.count else { return nil }
+        var index = first[Int(number)]
+        while index > 0 {
+            let entry = entries[Int(index) &- 1]
+            if entry.sender == sender { return entry }
+            index = entry.next
+        }
+        return nil
+    }
+
+    /// Adds the entry of a series.
+    mutating func insert(_ number: UInt32, _ entry: Entry) {
+        while first.count <= number { first.append(0) }
+        var entry = entry
+        entry.next = first[Int(number)]
+        entries.append(entry)
+        first[Int(number)] = UInt32(entries.count)
+        while marks.count <= number { marks.append(.unknown) }
+        marks[Int(number)] = entry.isOverflow ? .overflow : .known
+    }
+
+    /// Returns the overflow series for these properties; nil if it is not cached.
+    func find(_ overflow: Overflow) -> Entry? { overflows[overflow] }
+
+    /// Adds a series whose records go to an overflow series until `end`, when the guard's window ends.
+    mutating func insert(_ number: UInt32, _ entry: Entry, among overflow: Overflow, until end: RecordLogInstant) {
+        overflows[overflow] = entry
+        overflowEnd = min(overflowEnd ?? end, end)
+        insert(number, entry)
+    }
+
+    /// Updates `isWatched` of the given series after the triage state of their group has changed.
+    mutating func watch(_ series: Set<SeriesID>, _ isWatched: Bool) {
+        for index in entries.indices where series.contains(entries[index].id) { entries[index].isWatched = isWatched }
+        for (key, entry) in overflows where series.contains(entry.id) { overflows[key]?.isWatched = isWatched }
+    }
+
+    /// Returns the estimated cost of storing the records of a batch, in the units of `ReportCost`.
+    func cost(of batch: borrowing RecordBatch) -> Int {
+        var (new, overflowed) = (0, 0)
+        if batch.directory.identity === directory {
+            for record in batch.records {
+                guard record.series < marks.count else {
+                    new &+= 1
+                    continue
+                }
+                switch marks[Int(record.series)] {
+                case .unknown: new &+= 1
+                case .known: break
+                case .overflow: overflowed &+= 1
+                }
+            }
+        } else {
+            new = batch.records.count
+        }
+        return ReportCost.of(
+            records: batch.records.count, bytes: batch.bytes.count, newSeries: new, overflowed: overflowed)
+    }
+
+    mutating func removeAll() {
+        directory = nil
+        first = []
+        entries = []
+        marks = []
+        overflows = [:]
+        overflowEnd = nil
+    }
+}
+
 /// A dictionary that is emptied when it is full.
 struct BoundedCache<Key: Hashable, Value> {
     private let capacity: Int
