@@ -290,6 +290,66 @@ struct RecordCommit {
     }
 }
 
+extension RecordCommit {
+    /// Returns the row of a connection's process, with the id of the sender's row. Inserts a row for the process if
+    /// none is cached. For the sender's row, see `senderEntry`.
+    func entry(
+        of process: ReportingProcess, _ memory: inout WriterMemory
+    ) throws(SQLiteError) -> WriterMemory.ProcessEntry {
+        if let known = memory.caches.processes[process.connection] { return known }
+        let sender = try senderEntry(of: process.sender, user: process.accountableUser, &memory)
+        try connection.run(
+            "INSERT INTO processes (sender, pid, gid, started) VALUES (?1, ?2, ?3, ?4)", sender.id,
+            Int64(process.sender.pid), process.sender.gid, process.startTime)
+        let entry = WriterMemory.ProcessEntry(
+            process: ProcessRowID(rawValue: connection.lastInsertedRowID), sender: sender.id,
+            original: sender.isOverflow ? process.sender : nil)
+        memory.caches.processes.insert(entry, for: process.connection)
+        return entry
+    }
+
+    /// Returns the row of a sender, or that of the overflow sender if a new sender would exceed the user's limit.
+    /// Inserts the row if it is new. The row has no pid or gid, because several processes share it.
+    private func senderEntry(
+        of sender: Sender, user: UInt32, _ memory: inout WriterMemory
+    ) throws(SQLiteError) -> WriterMemory.SenderEntry {
+        let kind = Sender(
+            uid: sender.uid, gid: 0, pid: 0, command: sender.command, executable: sender.executable, unit: sender.unit)
+        if let known = memory.caches.senders[kind] { return known }
+        let entry: WriterMemory.SenderEntry
+        if let id = try senderID(of: kind) {
+            entry = WriterMemory.SenderEntry(id: id, isOverflow: false)
+        } else {
+            // In an import, the guard of the set-aside database has already replaced senders above the limit.
+            switch isImport ? .allow : memory.values.cardinalityGuard.admitSender(uid: user, at: time.log) {
+            case .allow: entry = WriterMemory.SenderEntry(id: try insert(kind), isOverflow: false)
+            case .overflow:
+                report(.senders, of: kind)
+                let overflow = Sender(uid: kind.uid, gid: 0, pid: 0, command: "overflow", executable: nil, unit: nil)
+                let id = if let known = try senderID(of: overflow) { known } else { try insert(overflow) }
+                entry = WriterMemory.SenderEntry(id: id, isOverflow: true)
+                memory.caches.replacedSender(until: memory.values.cardinalityGuard.namesEnd(at: time.log))
+            }
+        }
+        memory.caches.senders.insert(entry, for: kind)
+        return entry
+    }
+
+    private func senderID(of kind: Sender) throws(SQLiteError) -> Int64? {
+        try connection.first(
+            "SELECT id FROM senders WHERE uid = ?1 AND command = ?2 AND executable = ?3 AND unit = ?4", kind.uid,
+            kind.command ?? "", kind.executable ?? "", kind.unit ?? ""
+        ) { $0.int64(0) }
+    }
+
+    private func insert(_ kind: Sender) throws(SQLiteError) -> Int64 {
+        try connection.run(
+            "INSERT INTO senders (uid, command, executable, unit) VALUES (?1, ?2, ?3, ?4)", kind.uid,
+            kind.command ?? "", kind.executable ?? "", kind.unit ?? "")
+        return connection.lastInsertedRowID
+    }
+}
+
 /// The changes of one transaction to the ledger, collected so that each sum is written once.
 struct LedgerChanges {
     struct Sum {
