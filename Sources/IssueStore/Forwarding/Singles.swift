@@ -41,14 +41,6 @@ extension ForwardingOutbox {
             """, destination, row, batch ?? 0)
     }
 
-    /// Returns the batch of a record that is sent outside the scan: 0 if the record waits for one, nil if the record is
-    /// left to the scan.
-    func single(_ row: RowID, _ destination: Int64) throws(SQLiteError) -> BatchID? {
-        try connection.first("SELECT batch FROM singles WHERE destination = ?1 AND record = ?2", destination, row) {
-            $0.id(0)
-        }
-    }
-
     /// Returns the records in `rows` that are sent outside the scan, and their batches.
     func singles(in rows: ClosedRange<RowID>, _ destination: Int64) throws(SQLiteError) -> [RowID: BatchID] {
         let found = try connection.all(
@@ -113,37 +105,6 @@ extension ForwardingOutbox {
 }
 
 extension StoreReader {
-    /// The records of a row range that the scan must not treat as new.
-    package struct SentAhead: Equatable, Sendable {
-        /// Records that are sent outside the scan. Their batch decides their fate.
-        package var singles: Set<RowID> = []
-        /// Priority records for which a reserved share of the limits was already requested and refused.
-        package var refused: Set<RowID> = []
-
-        /// Returns `true` if the record is in neither set.
-        package func isUsual(_ row: RowID) -> Bool {
-            singles.isEmpty && refused.isEmpty || !singles.contains(row) && !refused.contains(row)
-        }
-    }
-
-    /// Returns the records in `rows` that were already handled as priority or requeued records.
-    ///
-    /// - Parameter priority: The row up to which priority records have been examined.
-    package func sentAhead(of destination: Int64, in rows: ClosedRange<RowID>, priority: RowID) throws -> SentAhead {
-        try snapshot {
-            var ahead = SentAhead()
-            try connection.forEach(
-                "SELECT record FROM singles WHERE destination = ?1 AND record BETWEEN ?2 AND ?3", destination,
-                rows.lowerBound, rows.upperBound
-            ) { ahead.singles.insert($0.id(0)) }
-            try connection.forEach(
-                "SELECT record FROM express WHERE record BETWEEN ?1 AND ?2", rows.lowerBound,
-                min(rows.upperBound, priority)
-            ) { if !ahead.singles.contains($0.id(0)) { ahead.refused.insert($0.id(0)) } }
-            return ahead
-        }
-    }
-
     /// Returns the priority records after a row, oldest first. Leaves out those that have an entry in `singles` for the
     /// destination, can't be read, or belong to a lost series.
     ///

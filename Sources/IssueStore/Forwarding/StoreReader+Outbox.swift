@@ -126,6 +126,37 @@ extension StoreReader {
         return steps
     }
 
+    /// The records of a row range that the scan must not treat as new.
+    package struct SentAhead: Equatable, Sendable {
+        /// Records that are sent outside the scan. Their batch decides their fate.
+        package var singles: Set<RowID> = []
+        /// Priority records for which a reserved share of the limits was already requested and refused.
+        package var refused: Set<RowID> = []
+
+        /// Returns `true` if the record is in neither set.
+        package func isUsual(_ row: RowID) -> Bool {
+            singles.isEmpty && refused.isEmpty || !singles.contains(row) && !refused.contains(row)
+        }
+    }
+
+    /// Returns the records in `rows` that were already handled as priority or requeued records.
+    ///
+    /// - Parameter priority: The row up to which priority records have been examined.
+    package func sentAhead(of destination: Int64, in rows: ClosedRange<RowID>, priority: RowID) throws -> SentAhead {
+        try snapshot {
+            var ahead = SentAhead()
+            try connection.forEach(
+                "SELECT record FROM singles WHERE destination = ?1 AND record BETWEEN ?2 AND ?3", destination,
+                rows.lowerBound, rows.upperBound
+            ) { ahead.singles.insert($0.id(0)) }
+            try connection.forEach(
+                "SELECT record FROM express WHERE record BETWEEN ?1 AND ?2", rows.lowerBound,
+                min(rows.upperBound, priority)
+            ) { if !ahead.singles.contains($0.id(0)) { ahead.refused.insert($0.id(0)) } }
+            return ahead
+        }
+    }
+
     /// Returns the attributes of a series that a scan needs, or nil if a corrupt database has lost them.
     ///
     /// - Parameter row: The row of a record. The returned group is the one that the series belonged to when this record
@@ -348,147 +379,5 @@ package struct SeriesInfo: Equatable, Sendable {
                 isMuted: mutes.contains(step.row)),
             at: RecordLogInstant(milliseconds: step.receivedAt.millisecondsSince1970 &+ offset),
             receivedAt: step.receivedAt)
-    }
-}
-
-extension ForwardingOutbox {
-    /// A row of `batches`, with the columns that determine the fates of its records.
-    struct SentBatch {
-        var id: BatchID
-        /// The span of the batch.
-        var rows: ClosedRange<RowID>
-        /// 0: a response is awaited. 1: delivered, or nothing is left to send. 2: sent, but delivery was not
-        /// confirmed.
-        private var state: Int64
-        var sent: [RowID]
-        private var sentRows: Set<RowID>
-        private var withheld: Set<RowID>
-        private var dead: Set<RowID>
-        var notes: BatchManifest
-        var at: IssueTimestamp
-        var attempts: Int64
-        var answer: String?
-        var maybeDuplicate: Bool
-
-        /// Reads the columns `id`, `first_id`, `last_id`, `state`, `sent`, `withheld`, `dead`, `notes`, `at`,
-        /// `attempts`, `answer` and `maybe_duplicate`.
-        init(_ row: borrowing Row) {
-            let first = row.id(1, as: RowID.self)
-            id = row.id(0)
-            rows = first...max(first, row.id(2))
-            state = row.int64(3)
-            sent = PostingList.decode(row.bytes(4), base: first) ?? []
-            sentRows = Set(sent)
-            withheld = Set(PostingList.decode(row.bytes(5), base: first) ?? [])
-            dead = Set(PostingList.decode(row.bytes(6), base: first) ?? [])
-            notes = BatchManifest(json: row.text(7))
-            at = row.time(8)
-            attempts = row.int64(9)
-            answer = row.optionalText(10)
-            maybeDuplicate = row.int64(11) != 0
-        }
-
-        /// Returns the fate of a record that the batch covers.
-        func fate(of row: RowID) -> IssueFate.Outcome {
-            if withheld.contains(row) { return .withheld }
-            if dead.contains(row) { return .deadLettered }
-            guard sentRows.contains(row) else { return .summarised }
-            switch state {
-            case 0: return .pending
-            case 2: return .unconfirmed
-            default: return .delivered
-            }
-        }
-    }
-
-    /// Finds the fates of many records at one destination.
-    struct FateSearch {
-        let id: Int64
-        let name: String
-        /// The records that the destination was or will be given.
-        let rows: ClosedRange<RowID>
-        private let cursor: RowID
-        /// The batch from the scan that was looked up last. Consecutive records are usually in the same batch.
-        private var scanned: SentBatch?
-        /// The batch that was looked up last for a record sent outside the scan; nil if that record waits for a batch.
-        private var carrier: SentBatch?
-        /// The state of the destination; nil if it has not been read yet.
-        private var state: DestinationRow.State?
-
-        /// The fate of a record.
-        struct Found {
-            var fate = IssueFate.Outcome.pending
-            /// The batch that determines the fate; nil if the record waits for one.
-            var batch: SentBatch?
-            /// Whether the record is sent outside the scan.
-            var isSingle = false
-
-            /// Whether the destination has or may have received the record: it is delivered, unconfirmed or in flight.
-            var mayHaveArrived: Bool {
-                switch fate {
-                case .delivered, .unconfirmed: true
-                case .pending: batch != nil
-                case .summarised, .deadLettered, .withheld, .expired: false
-                }
-            }
-        }
-
-        /// Reads the columns `id`, `name`, `first_id`, the last row, and `cursor`.
-        fileprivate init(_ row: borrowing Row) {
-            (id, name, cursor) = (row.int64(0), row.text(1), row.id(4))
-            let first = row.id(2, as: RowID.self)
-            rows = first...max(first, row.id(3))
-        }
-
-        /// Returns the fate of a record in `rows`.
-        mutating func fate(of row: RowID, on outbox: ForwardingOutbox) throws(SQLiteError) -> Found {
-            if let single = try outbox.single(row, id) {
-                if carrier?.id != single { carrier = single > 0 ? try outbox.batch(single) : nil }
-                return Found(fate: carrier?.fate(of: row) ?? .pending, batch: carrier, isSingle: true)
-            }
-            guard row <= cursor else { return Found() }
-            if scanned?.rows.contains(row) != true { scanned = try outbox.batch(with: row, id) }
-            return scanned.map { Found(fate: $0.fate(of: row), batch: $0) } ?? Found()
-        }
-
-        /// Returns the state of the destination. It is read once.
-        mutating func state(on outbox: ForwardingOutbox) throws(SQLiteError) -> DestinationRow.State? {
-            if state == nil {
-                state = try outbox.connection.first("SELECT state FROM destinations WHERE id = ?1", id) {
-                    DestinationRow.State(json: $0.text(0))
-                }
-            }
-            return state
-        }
-    }
-
-    /// Returns a search for each destination that is configured or was given records.
-    func fateSearches() throws(SQLiteError) -> [FateSearch] {
-        try connection.all(
-            """
-            SELECT id, name, first_id, CASE active WHEN 1 THEN ?1 ELSE given_id END, cursor FROM destinations
-            WHERE active = 1 OR given_id >= first_id ORDER BY id
-            """, RowID.max
-        ) { FateSearch($0) }
-    }
-
-    /// Returns the batch that comes from a destination's scan and whose span contains a row; nil if there is none.
-    func batch(with row: RowID, _ destination: Int64) throws(SQLiteError) -> SentBatch? {
-        let id = try connection.first(
-            "SELECT id FROM batches WHERE destination = ?1 AND last_id >= ?2 AND kind = 0 ORDER BY last_id LIMIT 1",
-            destination, row
-        ) { $0.id(0, as: BatchID.self) }
-        guard let id, let batch = try batch(id), batch.rows.contains(row) else { return nil }
-        return batch
-    }
-
-    /// Returns a batch; nil if it does not exist.
-    func batch(_ id: BatchID) throws(SQLiteError) -> SentBatch? {
-        try connection.first(
-            """
-            SELECT id, first_id, last_id, state, sent, withheld, dead, notes, at, attempts, answer, maybe_duplicate
-            FROM batches WHERE id = ?1
-            """, id
-        ) { SentBatch($0) }
     }
 }
