@@ -65,7 +65,7 @@ struct AccessPolicy: Equatable, Sendable {
     static let nobody: UInt32 = 65_534
 
     /// Returns the records that a user may read. Each query is restricted by `Viewer.condition`, in
-    /// `SeriesSelection.swift`.
+    /// `StoreReader.swift`.
     func viewer(uid: UInt32, groups: [UInt32]) -> Viewer {
         if isPrivileged(uid) || groups.contains(where: { readers.contains($0) || operators.contains($0) }) {
             return .everything

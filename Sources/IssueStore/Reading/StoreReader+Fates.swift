@@ -236,27 +236,6 @@ extension StoreReader {
     }
 }
 
-extension StoreReader {
-    /// The maximum number of destinations that an error names.
-    private static let maxNamedDestinations = 10
-
-    /// Throws `QueryFailure.invalidFilter` if the named destination never existed. An empty result would hide a
-    /// misspelt name.
-    func expectDestination(_ name: String?) throws {
-        guard let name else { return }
-        let isKnown = try connection.exists("SELECT 1 FROM destinations WHERE name = ?1", name)
-        guard !isKnown else { return }
-        let names = try connection.all(
-            "SELECT name FROM destinations ORDER BY name LIMIT ?1", Int64(Self.maxNamedDestinations + 1)
-        ) { $0.text(0) }
-        var known = names.prefix(Self.maxNamedDestinations).joined(separator: ", ")
-        if names.count > Self.maxNamedDestinations { known += ", …" }
-        throw QueryFailure.invalidFilter(
-            field: "destination",
-            reason: "there is no destination '\(name)'\(known.isEmpty ? "" : "; known: \(known)")")
-    }
-}
-
 /// Determines the fate of one record at one destination.
 extension StoreReader {
     var outbox: ForwardingOutbox { ForwardingOutbox(connection: connection, blocks: blocks) }

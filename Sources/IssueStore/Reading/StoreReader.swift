@@ -100,6 +100,54 @@ package final class StoreReader {
 @available(*, unavailable)
 extension StoreReader: Sendable {}
 
+/// The records that a client may see. Every query has a viewer.
+package enum Viewer: Equatable, Sendable {
+    /// All records: for operators and readers.
+    case everything
+    /// The records that this user reported.
+    case user(UInt32)
+    /// No records: for a user id that can belong to different users over time, and for `nobody`.
+    case nothing
+
+    /// The user id to which queries are restricted; nil for no restriction. No account has the user id -1.
+    private var uid: Int64? {
+        switch self {
+        case .everything: nil
+        case .user(let uid): Int64(uid)
+        case .nothing: -1
+        }
+    }
+
+    /// Returns the SQL condition under which the viewer may see what belongs to a row of `accounts`.
+    ///
+    /// Every query that a client can start must contain this condition, or its results must be checked with `sees`.
+    ///
+    /// - Parameter number: The number of the statement's parameter for the viewer.
+    static func condition(parameter number: Int) -> String { "(?\(number) IS NULL OR accounts.uid = ?\(number))" }
+
+    /// Returns `true` if the viewer may see what belongs to a user. The equivalent of `condition` for values in memory.
+    package func sees(_ user: Int64) -> Bool {
+        switch self {
+        case .everything: true
+        case .user(let uid): user == uid
+        case .nothing: false
+        }
+    }
+
+    /// Returns the part of a destination's response that this viewer may see.
+    ///
+    /// The response may contain the destination's address, and counts of lines of all users. Only a viewer of
+    /// everything may see all of it. For others, returns only the status code at its start; nil if there is none.
+    func shown(answer: String?) -> String? {
+        self == .everything ? answer : answer.flatMap(ResponseSummary.statusCode(of:))
+    }
+}
+
+/// The parameter of `condition`.
+extension Viewer: DatabaseValue {
+    package func bind(to statement: borrowing Statement, at position: Int) { statement.bind(uid, at: position) }
+}
+
 /// A handle to interrupt the queries of a reader from another thread.
 package struct QueryInterruption: Sendable {
     private let handle: InterruptHandle
@@ -289,6 +337,27 @@ extension QueryFailure {
     /// Converts the excess of a query limit to a failure.
     package init(_ excess: QueryLimits.Excess) {
         self = .invalidFilter(field: excess.field, reason: excess.reason)
+    }
+}
+
+extension StoreReader {
+    /// The maximum number of destinations that an error names.
+    private static let maxNamedDestinations = 10
+
+    /// Throws `QueryFailure.invalidFilter` if the named destination never existed. An empty result would hide a
+    /// misspelt name.
+    func expectDestination(_ name: String?) throws {
+        guard let name else { return }
+        let isKnown = try connection.exists("SELECT 1 FROM destinations WHERE name = ?1", name)
+        guard !isKnown else { return }
+        let names = try connection.all(
+            "SELECT name FROM destinations ORDER BY name LIMIT ?1", Int64(Self.maxNamedDestinations + 1)
+        ) { $0.text(0) }
+        var known = names.prefix(Self.maxNamedDestinations).joined(separator: ", ")
+        if names.count > Self.maxNamedDestinations { known += ", …" }
+        throw QueryFailure.invalidFilter(
+            field: "destination",
+            reason: "there is no destination '\(name)'\(known.isEmpty ? "" : "; known: \(known)")")
     }
 }
 
