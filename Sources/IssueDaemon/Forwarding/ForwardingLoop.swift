@@ -401,7 +401,7 @@ final class ForwardingService: Sendable {
     ///
     /// - Parameters:
     ///   - makeShipper: Creates the shipper, again after each failure.
-    ///   - fatesChanged: Called when the fates of records have changed.
+    ///   - fatesChanged: Called when the fates of records have changed (`SocketService.fatesChanged()`).
     func run<Destination: Shipper & ~Copyable>(
         _ makeShipper: () -> Destination, fatesChanged: @escaping @Sendable () -> Void
     ) {

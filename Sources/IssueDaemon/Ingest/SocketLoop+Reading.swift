@@ -40,7 +40,7 @@ extension SocketLoop {
     /// Begins the received calls, as far as the limits allow.
     func process(_ connection: ClientConnection) {
         while connection.state.isOpen, mayBegin(connection), readCalls(of: connection) {}
-        submit(connection)
+        connection.intake.submit(of: connection.process, handlers.submit)
         if let error = connection.intake.keepPartialMessage(
             maxQueryBytes: service.limits.queryMessageBytes, at: Clock.monotonic)
         {
@@ -73,21 +73,16 @@ extension SocketLoop {
         switch stop {
         case .noMessage, .held: return false
         case .limit:
-            if connection.intake.isFull { submit(connection) }
+            if connection.intake.isFull { connection.intake.submit(of: connection.process, handlers.submit) }
             return true
         case .query(let message, let envelope):
             beginQuery(message, envelope, connection)
             return true
         case .invalid(let error):
-            submit(connection)
+            connection.intake.submit(of: connection.process, handlers.submit)
             end(connection, with: error)
             return false
         }
-    }
-
-    /// Hands the decoded reports to the writer.
-    private func submit(_ connection: ClientConnection) {
-        connection.intake.submit(of: connection.process, handlers.submit)
     }
 
     /// Sends an error after the pending replies, and then closes the connection.

@@ -8,15 +8,17 @@ import UnixIO
 final class SocketService: Sendable {
     /// The other services that the socket thread uses.
     struct Handlers: Sendable {
-        /// Submits reports to the writer. Returns an empty batch for the reports that follow.
+        /// Submits reports to the writer (`WriterService.submit(_:)`). Returns an empty batch for the reports that
+        /// follow.
         var submit: @Sendable (Submission) -> RecordBatch
-        /// Submits a query. The answer arrives through ``SocketService/answered(_:)``.
+        /// Submits a query (`QueryService.submit(_:)`). The answer arrives through ``SocketService/answered(_:)``.
         var query: @Sendable (QueryJob) -> Void
         /// Cancels the queries of a connection, and its jobs except those that are completed without their client.
         var cancelWork: @Sendable (_ connection: UInt64, _ user: UInt32) -> Void
         /// Adds a difference, which may be negative, to the memory of the replies to a user, in bytes.
         var repliesChanged: @Sendable (_ user: UInt32, _ difference: Int) -> Void
-        /// Enqueues a job. Returns `false` if it is not accepted, for example because too many jobs are waiting.
+        /// Enqueues a job (`JobService.enqueue(_:)`). Returns `false` if it is not accepted, for example because too
+        /// many jobs are waiting.
         var enqueueJob: @Sendable (Job) -> Bool
         /// Forwards pending records to the named destination, or to all, without delay. Returns the number of
         /// destinations that do so, each of which calls `completed` once; nil if no destination has that name. A

@@ -11,9 +11,11 @@ import UnixIO
 final class WriterService: Sendable {
     /// The callbacks of the writer. They are called on the writer thread.
     struct Callbacks: Sendable {
-        /// Calls were stored and synced to disk.
+        /// Calls were stored and synced to disk. `SocketService.stored(_:)` makes the socket thread send the receipts,
+        /// and `Destinations.recordsArrived()` makes the forwarding services read the new records.
         var stored: @Sendable ([CallOutcome]) -> Void
-        /// Calls were not stored, or it is unknown whether they were.
+        /// Calls were not stored, or it is unknown whether they were. `SocketService.refused(_:)` then makes the
+        /// socket thread send errors.
         var refused: @Sendable ([Refusal]) -> Void
         /// Reports can no longer be stored, for the given reason, or can be stored again (nil).
         var changed: @Sendable (StoreFailure?) -> Void
