@@ -94,13 +94,8 @@ extension ForwardingLoop where Destination: ~Copyable {
 
     /// Returns the line for a record; nil if the record was removed or can't be read.
     func line(of sent: SentRecord) throws -> [UInt8]? {
-        guard let row = try reader.outbound(row: sent.row) else { return nil }
-        return shipper.line(
-            of: OutboundRecord(
-                stored: row.stored, storedMetadata: row.metadata, app: row.accountName, fingerprint: row.fingerprint,
-                host: service.settings.host, suppressedBefore: sent.suppressedBefore, occurrences: sent.occurrences,
-                seriesCache: row.seriesCache, user: reader.users.owner(of: row.stored.sender.uid)),
-            types: &types)
+        guard let record = try reader.outbound(sent, host: service.settings.host) else { return nil }
+        return shipper.line(of: record, types: &types)
     }
 
     /// Builds the lines of a stored batch again, and passes each with its user to `take`. Passes nil for a line whose

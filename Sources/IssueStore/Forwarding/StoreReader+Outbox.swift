@@ -213,9 +213,14 @@ extension StoreReader {
         ) { $0.id(0) } ?? .max
     }
 
-    /// Returns the record at a row, or nil if it is gone or unreadable. Does not parse the record's metadata.
-    package func outbound(row: RowID) throws -> RecordRow? {
-        try snapshot { try record(row: row, isWhole: false) }
+    /// Returns a record of a batch as it is sent, or nil if it is gone or unreadable. Does not parse the record's
+    /// metadata.
+    package func outbound(_ sent: SentRecord, host: String) throws -> OutboundRecord? {
+        guard let row = try snapshot({ try record(row: sent.row, isWhole: false) }) else { return nil }
+        return OutboundRecord(
+            stored: row.stored, storedMetadata: row.metadata, app: row.accountName, fingerprint: row.fingerprint,
+            host: host, suppressedBefore: sent.suppressedBefore, occurrences: sent.occurrences,
+            seriesCache: row.seriesCache, user: users.owner(of: row.stored.sender.uid))
     }
 
     /// Returns the oldest batch that awaits a destination's response, or nil if there is none. Records that have been
