@@ -168,16 +168,18 @@ struct DestinationTests {
             let edges = Set(ends.map { RowID($0) })
             var cursor: RowID = 0
             var walked: [OutboxRecord] = []
+            var times: [IssueTimestamp] = []
             while true {
                 let found = try reader.walk(after: cursor, limit: 6)
                 guard let last = found.last?.candidate.record else { break }
                 #expect(found.count == 6 || edges.contains(last) || last == RowID(log.entries.count))
                 #expect(!found.dropLast().contains { edges.contains($0.candidate.record) })
                 walked += found
+                times += try reader.page(after: cursor, limit: 6).steps.map(\.receivedAt)
                 cursor = last
             }
             #expect(walked.map(\.candidate.record) == log.entries.map(\.row))
-            #expect(walked.map(\.receivedAt) == log.entries.map(\.receivedAt))
+            #expect(times == log.entries.map(\.receivedAt))
             #expect(walked.map(\.candidate.count) == log.entries.map { $0.record.count ?? 1 })
             #expect(walked.map(\.candidate.isReportable) == log.entries.map { $0.record.reportable ?? true })
             #expect(walked.map(\.candidate.severity) == log.entries.map { $0.record.severity ?? .error })

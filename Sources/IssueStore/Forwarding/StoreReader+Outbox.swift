@@ -332,7 +332,6 @@ package struct ScanPage: Equatable, Sendable {
 package struct OutboxRecord: Equatable, Sendable {
     package var candidate: AdmissionCandidate
     package var at: RecordLogInstant
-    package var receivedAt: IssueTimestamp
 }
 
 /// A record that a batch sends, with the numbers that the ledger and the record's line need.
@@ -382,7 +381,6 @@ package struct SeriesInfo: Equatable, Sendable {
                 isFirstOfGroup: step.row == firstOfGroup || step.row == regression, count: step.count,
                 isReportable: isReportable,
                 isMuted: mutes.contains(step.row)),
-            at: RecordLogInstant(milliseconds: step.receivedAt.millisecondsSince1970 &+ offset),
-            receivedAt: step.receivedAt)
+            at: RecordLogInstant(milliseconds: step.receivedAt.millisecondsSince1970 &+ offset))
     }
 }
