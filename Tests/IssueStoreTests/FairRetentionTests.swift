@@ -43,8 +43,8 @@ struct FairRetentionTests {
 
         var total: Int { noisy.count + rare.count + quiet.count }
 
-        /// Sets the size limit to 0, and removes records until at most `count` are left. Returns the number of records
-        /// that expired.
+        /// Sets the size limit to 0, and removes records of closed ranges until at most `count` records are left in
+        /// total. Returns the number of records that expired.
         func squeeze(to count: Int64, afterEach: () throws -> Void = {}) throws -> Int64 {
             try audit.remember()
             store.settings.retention.maxSize = 0
@@ -237,7 +237,7 @@ struct FairRetentionTests {
             let before = try fixture.left()
             let expired = try fixture.squeeze(to: Int64(fixture.total - 150))
             let removed = before.subtracting(try fixture.left())
-            // The first 40 records are delivered already.
+            // The first 40 records have already been delivered.
             #expect(removed.contains { $0 <= 40 } && removed.contains { $0 > 40 && $0 <= 90 })
             #expect(expired == removed.count { $0 > 40 })
             #expect(try fixture.left(of: fixture.quiet) == fixture.quiet.count)
@@ -369,7 +369,7 @@ struct FairRetentionTests {
                     UPDATE blocks SET checksum = checksum + 1 WHERE first_id IN (\(loud.lowerBound), \(mixed.lowerBound))
                     """)
             store.settings.retention.maxSize = 0
-            // A connection that has read the blocks before may still have them.
+            // A connection that has read the blocks before may have cached them, so another one is opened.
             writer = try open()
             let snapshot = try writer.retentionSnapshot(freeBytes: nil, wall: store.wall, monotonic: store.monotonic)
             guard case .thin(let holding, .size) = Retention(settings: writer.retention).next(snapshot) else {
@@ -392,7 +392,8 @@ struct FairRetentionTests {
         }
     }
 
-    @Test("When unused bytes are erased after thinning, retention or a purge, no part of a removed record is left")
+    @Test(
+        "When unused bytes are erased after thinning, a purge or removing a range, no part of a removed record is left")
     func bytes() throws {
         try TemporaryStore.with { store in
             let fixture = try Fixture(store, isUnique: true)

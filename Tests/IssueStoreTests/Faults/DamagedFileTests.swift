@@ -15,7 +15,7 @@ struct DamagedFileTests {
 
     /// Opens a file and uses it as a daemon does.
     ///
-    /// Only corruption may be reported, and acknowledged records must be found.
+    /// Only failures that a new file fixes may be reported, and records that this use acknowledges must be found.
     private func use(_ store: TemporaryStore, _ context: String) {
         do throws(StoreFailure) {
             let writer: StoreWriter

@@ -4,7 +4,8 @@ import Testing
 
 @testable import IssueStore
 
-/// Every disk access of SQLite fails in turn, in every step that a daemon takes.
+/// Disk accesses of SQLite fail one after the other, in every step that changes the store. Only a long run lets every
+/// access fail (`isLong`).
 @Suite("When a disk access fails", .serialized)
 struct FailingCallTests {
     /// `true` if `eachInTurn` lets each access fail in each way. Otherwise, the first four accesses and then every
@@ -13,7 +14,7 @@ struct FailingCallTests {
     private static let shifts = isLong ? [0, 1, 2, 3, 4, 5] : [0]
 
     @Test(
-        "When a disk access fails, a step is complete or leaves no trace, the next one works, and so does a restart",
+        "When a disk access fails, a step is complete or leaves no trace; the next step works, and so does a restart",
         arguments: StoreFixture.Step.allCases, shifts)
     func eachInTurn(step: StoreFixture.Step, shift: Int) throws {
         try StoreFixture.with(seed: 11) { fixture, disk in

@@ -38,14 +38,14 @@ final class FaultDisk {
         precondition(number >= 0, "There are too many disks")
     }
 
-    /// Runs `body` with a disk in a folder. Its files are closed when the body ends.
+    /// Runs `body` with a disk in a folder. `body` must close all files of the disk before it returns.
     static func with<Value>(_ folder: String, seed: UInt64, _ body: (FaultDisk) throws -> Value) throws -> Value {
         let disk = FaultDisk(folder: folder, seed: seed)
         defer { faultvfs_detach(disk.number) }
         return try body(disk)
     }
 
-    /// Makes the nth of these calls from now on fail, and all later ones if `lasts` is `true`.
+    /// Makes the nth of these calls fail, counted from 1 and from now on, and all later ones if `lasts` is `true`.
     func fail(_ nth: Int, of calls: Calls = .all, with fault: Fault, lasts: Bool = false) {
         faultvfs_fail(number, Int32(calls.rawValue), Int64(nth), fault.code, lasts ? 1 : 0)
     }
@@ -56,15 +56,15 @@ final class FaultDisk {
     /// The number of calls that have failed since the last `fail`.
     var failed: Int { Int(faultvfs_failed(number)) }
 
-    /// The number of these calls so far.
+    /// Returns the number of these calls so far.
     func calls(_ calls: Calls) -> Int { Int(faultvfs_calls(number, Int32(calls.rawValue))) }
 
-    /// Limits how many bytes the files may grow, or removes the limit if `bytes` is nil.
+    /// Limits by how many bytes all files together may grow, or removes the limit if `bytes` is nil.
     func limitGrowth(to bytes: Int64?) {
         faultvfs_limit(number, bytes.map { faultvfs_bytes(number) + $0 } ?? -1)
     }
 
-    /// Takes images of what a power cut would leave, before one in `share` of these calls.
+    /// Takes an image of what a power cut would leave, before each of these calls with a probability of 1 / `share`.
     func takeImages(before calls: Calls, oneIn share: UInt32 = 1) {
         faultvfs_take_images(number, Int32(calls.rawValue), share)
     }
@@ -85,6 +85,7 @@ final class FaultDisk {
 
     var isCut: Bool { faultvfs_is_cut(number) != 0 }
 
-    /// Restarts with the data that the power cut has left. All files must be closed.
+    /// Restarts with the data that the power cut has left. If the power was not cut, this call cuts it. All files must
+    /// be closed.
     func restart() { precondition(faultvfs_restart(number) != 0, "A file is still open") }
 }

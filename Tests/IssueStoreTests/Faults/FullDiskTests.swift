@@ -26,7 +26,7 @@ struct FullDiskTests {
                     }
                 }
                 #expect(refused == 5, "the disk was not full")
-                // Steps of a forwarder, retention and the checkpoint must do no harm then.
+                // While the disk is full, steps of a forwarder, retention and the checkpoint must do no harm.
                 for step in [StoreFixture.Step.batch, .settle, .checkpoint, .forget, .shrink] {
                     try? fixture.take(step)
                 }

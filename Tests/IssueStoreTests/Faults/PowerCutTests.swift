@@ -10,7 +10,7 @@ import Testing
 @Suite("After a power cut", .serialized)
 struct PowerCutTests {
     private static let rounds = Int(ProcessInfo.processInfo.environment["ISSUED_TORTURE_ROUNDS"] ?? "")
-    /// `true` if `ISSUED_TORTURE_ROUNDS` is set. Then runs are longer, and more accesses fail.
+    /// `true` if `ISSUED_TORTURE_ROUNDS` is a number. Then runs are longer, and more accesses fail.
     static let isLong = rounds != nil
     static let seeds = (0..<(rounds ?? 1)).map { UInt64($0) + 1 }
 
@@ -18,7 +18,7 @@ struct PowerCutTests {
         .report, .reportNumbered, .report, .batch, .report, .settle, .reportNumbered, .checkpoint, .report, .forget,
     ]
 
-    /// The steps of a run: all kinds, the common ones more often.
+    /// Returns random steps of all kinds, the common ones more often.
     private func steps(_ count: Int, _ fixture: StoreFixture) -> [StoreFixture.Step] {
         (0..<count).map { _ in
             let rest = StoreFixture.Step.allCases
@@ -75,7 +75,7 @@ struct PowerCutTests {
                 var step = StoreFixture.Step.report
                 while !disk.isCut {
                     step = steps(1, fixture)[0]
-                    // The series and times of rows must be known before they are removed.
+                    // The oracle must know the series and times of rows before the rows are removed.
                     if step == .forget, fixture.writer != nil { _ = try? fixture.faults() }
                     do { try fixture.take(step) } catch { break }
                 }

@@ -5,7 +5,7 @@ import Testing
 @testable import IssueCore
 @testable import IssueStore
 
-/// Every change of a row fails in turn, in every kind of transaction, and so does the final step of the commit.
+/// In every kind of transaction, the commit fails, and then each change of a row, one after the other.
 @Suite("A failed transaction", .serialized)
 struct RollbackTests {
     enum Kind: CaseIterable {
@@ -24,9 +24,9 @@ struct RollbackTests {
                 let before = text(of: fixture.writer)
 
                 disk.fail(1, of: .changes, with: .error, lasts: true)
-                #expect(throws: StoreFailure.self, "at the end") { try run() }
+                #expect(throws: StoreFailure.self, "at the commit") { try run() }
                 disk.stopFailing()
-                #expect(text(of: fixture.writer) == before, "at the end")
+                #expect(text(of: fixture.writer) == before, "at the commit")
 
                 try fixture.addFuse()
                 var (changes, isDone) = (0, false)

@@ -14,7 +14,8 @@ final class StoreFixture {
 
     let store: TemporaryStore
     var model: StoreModel
-    /// The model that must apply instead if the last failed step was stored after all, as a power cut may leave it.
+    /// The model including the step that failed last. After a power cut, the store may match it instead of `model`; nil
+    /// after a step that succeeded.
     private(set) var doubtful: StoreModel?
     private(set) var writer: StoreWriter?
     private(set) var reader: StoreReader?
@@ -108,11 +109,11 @@ final class StoreFixture {
             }
         case .forget:
             while model.lastRow - model.goneCount < 60 { try take(.report) }
-            // The series and times of rows must be known before they are removed.
+            // The oracle must know the series and times of rows before the rows are removed.
             if model.rowInfo.count < Int(model.lastRow) { #expect(try faults() == []) }
         case .closeRange: try take(.report)
         case .shrink:
-            // Records of one page each, so that removing them frees as many pages.
+            // The first record of each call takes more than a page, so that removing it frees one.
             padding = 9000
             while try spareBytes() == 0 {
                 for _ in 0..<4 { try take(.report) }
@@ -211,8 +212,8 @@ final class StoreFixture {
 
     // MARK: Checks
 
-    /// Checks the image that a power cut leaves. It must contain the fixture's model, or the model including the
-    /// interrupted step, and the store must continue from there.
+    /// Checks the image that a power cut leaves, and deletes it. The store in it must match the fixture's model or
+    /// `doubtful`, and must continue from there.
     func expectSound(
         image folder: String, or doubtful: StoreModel?, _ context: String,
         sourceLocation: Testing.SourceLocation = #_sourceLocation
@@ -230,7 +231,7 @@ final class StoreFixture {
         }
     }
 
-    /// Returns the faults of the store in its current state.
+    /// Returns the faults of the store in its current state, and adds the series and times of new rows to the model.
     func faults() throws -> [String] { try StoreOracle.faults(store, &model) }
 
     /// Returns the faults of the store's ids, ledger and outbox only, which is faster.

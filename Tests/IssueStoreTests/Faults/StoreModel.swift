@@ -120,6 +120,7 @@ struct StoreModel {
             sums[line, default: Sum()].records += 1
             sums[line, default: Sum()].occurrences += row.count
         }
+        // Destination 0 is the store itself, and fate 7 counts the received records.
         for row in rows {
             add(0, 7, row)
             for (destination, fate) in row.fates {

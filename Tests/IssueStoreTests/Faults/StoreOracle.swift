@@ -73,7 +73,7 @@ struct StoreOracle {
                     )
                 ) WHERE log IS NULL OR log < highest
                 """, on: shell
-        ).all { "log time runs back at row \($0.int64(0))" }
+        ).all { "log time goes back at row \($0.int64(0))" }
         return faults
     }
 
@@ -93,8 +93,8 @@ struct StoreOracle {
         }
         let counted = model.ledger
         return Set(recorded.keys).union(counted.keys).filter { recorded[$0] != counted[$0] }.map {
-            "the ledger says \(String(describing: recorded[$0])) of \($0), "
-                + "and it should be \(String(describing: counted[$0]))"
+            "the ledger says \(String(describing: recorded[$0])) for \($0), "
+                + "but should say \(String(describing: counted[$0]))"
         }
     }
 

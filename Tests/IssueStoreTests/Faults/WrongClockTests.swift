@@ -52,7 +52,7 @@ struct WrongClockTests {
             try fixture.open()
             try fixture.take(.report)
             let before = fixture.now
-            // Set back by ten years, with a record after it, so that the range contains both times.
+            // The clock is set back by ten years before another record, so that the range contains both times.
             fixture.store.wall = fixture.store.wall.advanced(by: .seconds(-3650 * Self.day))
             try fixture.take(.report)
             try fixture.take(.closeRange)
