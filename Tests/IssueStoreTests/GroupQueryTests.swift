@@ -111,7 +111,7 @@ struct GroupQueryTests {
         }
     }
 
-    @Test("If the messages of a group consist of values only, its title names the function, the file and the line")
+    @Test("If a group's messages have no words besides values, its title names the function, the file and the line")
     func names() throws {
         func record(_ template: String, _ values: [String], _ source: IssueProtocol.SourceLocation) -> IssueRecord {
             var message = template
@@ -141,7 +141,7 @@ struct GroupQueryTests {
         }
     }
 
-    @Test("A query with a start time returns the true last time of each group, and no first time before that minute")
+    @Test("A query with a start time returns each group's true last time, and no first time before the start's minute")
     func clips() throws {
         try TemporaryStore.with { store in
             store.settings.rangeRecords = 30

@@ -29,7 +29,7 @@ struct GrowthTests {
     }()
 
     @Test(
-        "On an almost full disk, the file is extended to all its pages before a commit, so that a checkpoint has space"
+        "On an almost full disk, the file is extended before a commit to hold all pages, so that a checkpoint has space"
     )
     func extended() throws {
         try TemporaryStore.with { store in
@@ -84,7 +84,7 @@ struct GrowthTests {
     }
 
     @Test(
-        "On an almost full disk, reports are refused while a checkpoint still has space, and accepted with more space"
+        "On an almost full disk, reports are refused before a checkpoint lacks space, and accepted with more space"
     )
     func refused() throws {
         try TemporaryStore.with { store in

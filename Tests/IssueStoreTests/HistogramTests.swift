@@ -16,7 +16,7 @@ struct HistogramTests {
         return (frame, try store.reader().histogram(filter, frame, by: dimension, viewer: viewer))
     }
 
-    /// Records of some applications over half an hour, in ranges of twenty.
+    /// Runs `body` with a store of records of some applications over half an hour, in ranges of twenty.
     private func filled(_ body: (TemporaryStore, StoreWriter) throws -> Void) throws {
         try TemporaryStore.with { store in
             store.settings.rangeRecords = 20
@@ -100,7 +100,7 @@ struct HistogramTests {
         }
     }
 
-    @Test("A histogram still counts what retention removed, and hourly counts lose nothing")
+    @Test("A histogram still counts records that retention removed, even after counts are combined per hour")
     func forgotten() throws {
         try filled { store, writer in
             let before = try histogram(store, by: .level).series

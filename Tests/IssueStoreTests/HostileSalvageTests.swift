@@ -91,7 +91,7 @@ struct HostileSalvageTests {
     }
 
     @Test(
-        "Impossible numbers in the rows of blocks cost only the records of those blocks",
+        "Impossible or missing rows of blocks cost only the records of those blocks",
         arguments: [
             "UPDATE blocks SET last_id = 9223372036854775807 WHERE first_id = 1",
             "UPDATE blocks SET records = 9223372036854775807 WHERE first_id = 1",

@@ -29,7 +29,7 @@ struct LedgerAudit {
 
     /// Returns one message per difference, none if the ledger is right.
     ///
-    /// Only for files from which retention has removed no records. Erased records count in neither the ledger nor here.
+    /// Only for files from which retention has removed no records. Erased records count neither in the ledger nor here.
     static func faults(_ connection: DatabaseConnection) throws -> [String] {
         var audit = LedgerAudit(connection: connection)
         return try audit.run()
@@ -119,7 +119,7 @@ struct LedgerAudit {
         Set(PostingList.decode(list, base: base) ?? [])
     }
 
-    /// Moves the records counted by undeliverable summaries to the dead letters.
+    /// Counts the records of undeliverable summaries as dead letters.
     private mutating func addDeadSummaries(of destination: Int64) throws {
         let dead = try Statement(
             composedSQL: """

@@ -15,7 +15,8 @@ struct DamagedFileTests {
 
     /// Opens a file and uses it as a daemon does.
     ///
-    /// Only failures that a new file fixes may be reported, and records that this use acknowledges must be found.
+    /// Opening may fail only with an error that a new file fixes. After that, only corruption may be reported, and the
+    /// records stored here must be found.
     private func use(_ store: TemporaryStore, _ context: String) {
         do throws(StoreFailure) {
             let writer: StoreWriter

@@ -21,7 +21,7 @@ struct CorrectionEventTests {
         try store.reader().correctionEvents(for: destination, limit: 100).events
     }
 
-    /// Stores a line for each event, as a forwarding loop does.
+    /// Stores a line for each reportable event, as a forwarding loop does.
     private func tell(_ destination: Int64, _ store: TemporaryStore, _ writer: StoreWriter) throws {
         let found = try store.reader().correctionEvents(for: destination, limit: 100)
         let lines = found.events.filter(\.isReportable).map {
@@ -48,7 +48,7 @@ struct CorrectionEventTests {
         }
     }
 
-    @Test("Each merge, split and rule, and each undoing, is an event with its groups, author and reason")
+    @Test("Each merge, split, rule and undoing causes events that name its groups, author and reason")
     func kinds() throws {
         try withThree { store, writer, ids in
             let destination = try configure(["d"], store, writer)[0]
@@ -87,7 +87,7 @@ struct CorrectionEventTests {
         }
     }
 
-    @Test("A merge that changes nothing and an unfinished undoing are no events")
+    @Test("A merge that changes nothing and an unfinished undoing cause no events")
     func noChange() throws {
         try withThree { store, writer, ids in
             let destination = try configure(["d"], store, writer)[0]
@@ -145,7 +145,7 @@ struct CorrectionEventTests {
         }
     }
 
-    @Test("Without a configured destination, corrections are no events, because nothing would delete them later")
+    @Test("Without a configured destination, corrections cause no events, because nothing would delete these later")
     func noDestination() throws {
         try withThree { store, writer, ids in
             _ = try configure(["d"], store, writer)
@@ -168,7 +168,7 @@ struct CorrectionEventTests {
             _ = try writer.merge([ids[1]], into: ids[0], by: store.author())
             let madeAt = store.wall
             #expect(try figures().corrections == 1)
-            // Of an account that no longer exists.
+            // The events of an account that no longer exists count only for those who see everything.
             try store.shell().execute("UPDATE correction_events SET account = account + 100")
             #expect(try figures().corrections == 1)
             #expect(try figures(.nothing).corrections == 0)
@@ -190,7 +190,7 @@ struct CorrectionEventTests {
         }
     }
 
-    @Test("A line of a correction that is given up becomes a dead letter without records, and can be requeued")
+    @Test("A correction's line that is given up becomes a dead letter without records, and can be requeued")
     func givenUp() throws {
         try withThree { store, writer, ids in
             let destination = try configure(["d"], store, writer)[0]
@@ -215,7 +215,7 @@ struct CorrectionEventTests {
     }
 
     @Test(
-        "Erasing either issue of a correction erases its events and lines; a line that was built before is not stored")
+        "Erasing either issue of a correction erases the correction's events and lines; older lines are not stored")
     func erasing() throws {
         for erased in 0..<2 {
             try withThree { store, writer, ids in
@@ -282,7 +282,7 @@ struct CorrectionEventTests {
         }
     }
 
-    @Test("A user can't cause more than 4,096 lines a day, but can always undo corrections")
+    @Test("A user's corrections can't cause more than 4,096 events a day, but can always be undone")
     func limit() throws {
         try withThree { store, writer, ids in
             let destination = try configure(["d"], store, writer)[0]

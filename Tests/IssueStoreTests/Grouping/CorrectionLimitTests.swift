@@ -106,7 +106,7 @@ struct CorrectionLimitTests {
             for round in 0..<100 {
                 #expect(try writer.merge([two], into: one, by: store.author())?.count == 1)
                 _ = try writer.set(TriageState(.muted), ofGroup: one)
-                // The rows of another issue's records also separate one change from the next.
+                // A record of another issue, so that the next change applies from a later row.
                 try store.store([.shop("Three", version: "\(round)")], to: writer)
                 _ = try writer.set(TriageState(), ofGroup: one)
                 #expect(try writer.undoMerges(of: one).count == 2)
@@ -118,7 +118,7 @@ struct CorrectionLimitTests {
     }
 
     @Test(
-        "The length of a chain of merges is limited, and so is the number of corrections of a user in all applications")
+        "The length of a chain of merges is limited, and so are a user's corrections in all applications together")
     func limits() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()
@@ -168,7 +168,7 @@ struct CorrectionLimitTests {
         }
     }
 
-    @Test("A file of the version before the indexes is upgraded in place and gets them")
+    @Test("A file of a version without indexes for corrections is upgraded in place and gets them")
     func migration() throws {
         try TemporaryStore.with { store in
             let names = ["groups_by_correction", "moves_by_group", "deployments_by_user"]

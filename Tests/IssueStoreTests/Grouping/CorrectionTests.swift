@@ -77,7 +77,7 @@ struct CorrectionTests {
         }
     }
 
-    @Test("The merged group has the state that alerts sooner, and both have it after the merge is undone")
+    @Test("A merged group has the state that alerts sooner, and both groups keep this state when the merge is undone")
     func states() throws {
         try withThree { store, writer in
             let (ann, bob) = (try store.group("User ann is gone"), try store.group("User bob is gone"))

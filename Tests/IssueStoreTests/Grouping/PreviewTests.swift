@@ -149,7 +149,7 @@ struct PreviewTests {
         }
     }
 
-    @Test("The application is the asker's own, else the first one of another user that the asker may see")
+    @Test("A preview is for the asker's application or, without one, for the first visible one of another user")
     func users() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()
@@ -170,7 +170,7 @@ struct PreviewTests {
         }
     }
 
-    @Test("A preview names the number of groups that the application of this user may still create in this window")
+    @Test("A preview names the number of groups that may still be created for the user's application in this window")
     func newGroups() throws {
         try TemporaryStore.with { store in
             store.settings.limits.newGroupsPerApplication = Rate(10, per: .seconds(900))

@@ -18,7 +18,7 @@ struct RegroupingTests {
         return sum
     }
 
-    /// Stores two versions of one issue, and makes each of them a group of an older rule.
+    /// Stores records of two versions with one issue, and makes each of them a group of an older rule.
     private func withTwoOldGroups(_ body: (TemporaryStore, [IssueGroup]) throws -> Void) throws {
         try TemporaryStore.with { store in
             do {
@@ -180,7 +180,7 @@ struct RegroupingTests {
         }
     }
 
-    @Test("A group without records is moved by its title, so that its state applies to new records")
+    @Test("A group without records gets the new fingerprint of its title, so that its state applies to new records")
     func byTitle() throws {
         try TemporaryStore.with { store in
             do {
@@ -215,7 +215,7 @@ struct RegroupingTests {
         }
     }
 
-    @Test("Pending records of a muted group stay muted when it is merged into an open one; new records are not muted")
+    @Test("Muted pending records stay muted when their group is merged into an open one; new records are not muted")
     func mutes() throws {
         try TemporaryStore.with { store in
             do {
@@ -245,7 +245,7 @@ struct RegroupingTests {
         }
     }
 
-    @Test("A group that was merged into another one keeps no text, and is erased with the last record of that group")
+    @Test("A group that was merged into another one keeps no text, and is erased with the other one's last record")
     func erased() throws {
         try withTwoOldGroups { store, old in
             let writer = try store.writer()
@@ -263,7 +263,7 @@ struct RegroupingTests {
         }
     }
 
-    @Test("A file of the first schema version is upgraded in place, and its groups are moved by their templates")
+    @Test("A file of the first schema version is upgraded in place, and its groups get fingerprints of their templates")
     func previousVersion() throws {
         try TemporaryStore.with { store in
             do {

@@ -29,7 +29,8 @@ extension StoreWriter {
         return undoing.groups
     }
 
-    /// Undoes the merges into a group or, if the group was merged into another one, that merge.
+    /// Undoes the merges into a group or, if a correction has merged the group into another one, only that merge. Does
+    /// nothing if that correction is a rule.
     ///
     /// - Returns: The groups that the records belong to now.
     func undoMerges(of group: GroupID) throws(StoreFailure) -> [GroupID] {
@@ -47,10 +48,11 @@ extension StoreWriter {
         case noMatch
         /// All series of the group match, so that none would be left.
         case allMatch
+        /// The split would exceed a limit for corrections.
         case tooMany
     }
 
-    /// Moves the series of a group whose titles match a pattern, including future ones, to a group of their own.
+    /// Moves those series of a group whose titles match a pattern, including future ones, to a group of their own.
     func split(
         _ group: GroupID, by pattern: TitlePattern, _ author: CorrectionAuthor
     ) throws(StoreFailure) -> SplitResult {
@@ -69,8 +71,8 @@ extension StoreWriter {
     ///
     /// Each of the new groups is a correction that can be undone.
     ///
-    /// - Returns: The groups, in the order of the values. Nil if this exceeds a limit for corrections. Only the group
-    ///   itself if all series have the same value.
+    /// - Returns: The groups, in the order of the values; only the group itself if all series have the same value; nil
+    ///   if the split would exceed a limit for corrections.
     func split(
         _ group: GroupID, by field: IssueSplitField, _ author: CorrectionAuthor
     ) throws(StoreFailure) -> [GroupID]? {
