@@ -41,7 +41,7 @@ final class OutboxDriver {
 
     struct Missing: Error {}
 
-    /// Processes the next priority records: some are sent, the others refused.
+    /// Processes the next priority records: some are sent, the others are left to the scan, as if limits refused them.
     func priority() throws {
         guard unanswered == nil else { return }
         let row = try row
@@ -103,7 +103,7 @@ final class OutboxDriver {
         if batch.lineCount > 0 { unanswered = stored }
     }
 
-    /// Closes all windows and sends their summaries.
+    /// Closes all windows, stores their summaries, and sends up to five that have not been sent.
     func summarise() throws {
         guard unanswered == nil else { return }
         let at = RecordLogInstant(milliseconds: 1)
@@ -135,7 +135,7 @@ final class OutboxDriver {
             BatchSettlement(of: batch, dead: dead, isConfirmed: isConfirmed, at: store.wall), destination: destination)
     }
 
-    /// Requeues some dead letters.
+    /// Requeues some dead letters, and returns how many.
     func requeue() throws -> Int64 {
         let letters = try store.shell().numbers("SELECT id FROM dead_letters ORDER BY id")
         return try writer.requeue(letters.filter { _ in chance(2) == 0 })

@@ -80,7 +80,7 @@ struct OutboxTests {
             var batch = NewBatch(destination: driver.destination, at: store.wall)
             batch.span = 1...4
             batch.summarised = walked.map { .init(account: $0.account, records: 1, occurrences: 1) }
-            // Two reasons in one group at the same time.
+            // Each of the two groups has records held back for both reasons.
             batch.held = [.groupRate: [1, 3], .globalRate: [2, 4]]
             _ = try driver.writer.store(batch)
             let at = RecordLogInstant(milliseconds: 1)

@@ -95,7 +95,7 @@ struct OverflowTests {
     }
 
     @Test(
-        "A record above the limits creates no additional rows, whatever a sender varies from record to record"
+        "Records above the limits create a limited number of accounts, groups and series, whatever varies between them"
     )
     func isBounded() throws {
         try TemporaryStore.with { store in
@@ -206,7 +206,7 @@ struct OverflowTests {
             #expect(groups.map(\.app).sorted { $0 ?? "" < $1 ?? "" } == ["a", "b", "overflow"])
             #expect(groups.first { $0.app == "overflow" }?.records == 2)
 
-            // A day later there is capacity for the name again.
+            // Two days later, the limit has capacity for the name again.
             store.pass(.seconds(2 * 86_400))
             var late = record("later", app: "c")
             late.fingerprint = "same"

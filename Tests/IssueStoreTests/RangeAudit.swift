@@ -44,7 +44,7 @@ struct RangeAudit {
             end = range.last
             let rows = try connection.number(
                 "SELECT count(*) FROM records WHERE id BETWEEN \(range.first) AND \(range.last)")
-            if rows != range.records { faults.append("range \(range.id) has \(rows), but claims \(range.records)") }
+            if rows != range.records { faults.append("range \(range.id) has \(rows) rows, but says \(range.records)") }
             faults += try postingFaults(
                 range.id, range.first...range.last, lastGone, isThinned, range.id == underWay, connection)
         }
@@ -173,7 +173,8 @@ struct RetentionAudit {
     /// - Parameters:
     ///   - total: The number of records that were ever stored.
     ///   - underWay: The range that is being thinned, whose posting lists may still contain removed rows.
-    ///   - isInterrupted: `true` if the posting lists of other ranges may contain removed rows, too.
+    ///   - isInterrupted: `true` if the posting lists of other ranges may contain removed rows, too. `RangeAudit` is
+    ///     then skipped.
     func expectConsistentCounts(
         total: Int, underWay: Int64? = nil, isInterrupted: Bool = false, sourceLocation: Testing.SourceLocation
     ) throws {
@@ -189,7 +190,7 @@ struct RetentionAudit {
         try expectBalance(total: total, sourceLocation: sourceLocation)
     }
 
-    /// Checks that the ledger balances and states how many records were stored and how many are pending.
+    /// Checks that the ledger balances, and that it has the right numbers of stored and of pending records.
     func expectBalance(total: Int, sourceLocation: Testing.SourceLocation) throws {
         let shell = try store.shell()
         #expect(try shell.table("SELECT * FROM ledger_check", columns: 2) == [], sourceLocation: sourceLocation)

@@ -33,7 +33,8 @@ struct RetentionTests {
             try writer.retentionSnapshot(freeBytes: nil, wall: store.wall, monotonic: store.monotonic)
         }
 
-        /// Removes ranges as long as the settings require it, and returns the reason for each.
+        /// Removes at most `count` ranges, as long as the settings require it. Returns the reason and the number of
+        /// expired records for each.
         func retain(atMost count: Int = .max) throws -> [(reason: Retention.Reason, expired: Int64)] {
             var gone: [(reason: Retention.Reason, expired: Int64)] = []
             while gone.count < count {
@@ -247,7 +248,7 @@ struct RetentionTests {
         }
     }
 
-    @Test("Retention keeps a range while a batch of it is in flight, and removes a settled batch with its records")
+    @Test("Retention keeps a range longer while a batch of it is in flight; a settled batch is removed with it")
     func batches() throws {
         try TemporaryStore.with { store in
             let fixture = try Fixture(store)
@@ -287,7 +288,7 @@ struct RetentionTests {
         let shell = try fixture.store.shell()
         try shell.execute("UPDATE blocks SET checksum = checksum + 1 WHERE first_id = 21")
         let last = try shell.numbers("SELECT last_id FROM blocks WHERE first_id = 21")[0]
-        // A connection that has read the block before may still have it.
+        // A connection that has read the block before may have cached it, so another one is opened.
         fixture.writer = try fixture.store.writer()
         return 21...RowID(last)
     }

@@ -147,7 +147,7 @@ struct SalvageTests {
             let second = try store.setAside(as: "second")
             store.settings.randomBits = { 0x2222_2222_2222_2222 }
             let writer = try store.writer()
-            // Since then, each file has lost some records, but not the same ones.
+            // Since then, each file has lost some records, but not all the same ones.
             for (file, lost) in [(first, 4...6), (second, 5...12)] as [(String, ClosedRange<RowID>)] {
                 let connection = try DatabaseConnection(path: file)
                 let log = try BlockLog(on: connection)
@@ -242,7 +242,7 @@ struct SalvageTests {
     }
 
     @Test(
-        "The number of unreadable records is a minimum if the ledger or the ranges are lost, or the newest row is unknown",
+        "The number of unreadable records is a minimum if ledger or ranges are lost, or the newest row is unknown",
         arguments: [
             ("", false, false), ("", true, true), ("DROP TABLE ledger", false, true),
             ("DROP TABLE ranges", false, true),
@@ -316,7 +316,7 @@ struct SalvageTests {
     }
 
     @Test(
-        "After a repair, pending records and, unless the file is of an earlier version, dead letters are forwarded again",
+        "After a repair, pending records are forwarded; so are dead letters, unless the file is of an earlier version",
         arguments: [false, true])
     func fates(isOlder: Bool) throws {
         try TemporaryStore.with { store in
@@ -347,7 +347,7 @@ struct SalvageTests {
             // None of the records is shown as not reportable, since no application has marked one.
             let shown = try store.reader().allRecords()
             #expect(shown.allSatisfy { $0.record.reportable == true })
-            // The second file gets no fates. The records that the first repair did not queue are still not forwarded.
+            // The second file has no fates. The records that the first repair did not queue are still not forwarded.
             let second = try store.setAside(as: "second")
             try DatabaseConnection(path: second).execute(
                 "DELETE FROM destinations; DELETE FROM batches; DELETE FROM singles")
@@ -391,7 +391,7 @@ struct SalvageTests {
     }
 
     /// Stores six calls of 100 records each, moves the database aside, and overwrites the pages of the given tables and
-    /// indexes with zeros. Returns the new path.
+    /// indexes with zeros. Returns the path of the set-aside database.
     private func setAsideWithout(_ names: [String], _ store: TemporaryStore) throws -> String {
         do {
             let writer = try store.writer()

@@ -28,7 +28,7 @@ struct SentLog {
         }
     }
 
-    /// Fills a store with calls of two users, so that some ranges are closed and one is open.
+    /// Fills a store with calls of two users. With small ranges (`rangeRecords`), some are then closed and one is open.
     static func filled(
         _ store: TemporaryStore, _ writer: StoreWriter, calls: Int = 60, seed: UInt64 = 1
     ) throws -> SentLog {
@@ -42,6 +42,8 @@ struct SentLog {
         return log
     }
 
+    /// Returns the entries that a viewer may see and that match a filter. Considers only those fields of the filter that
+    /// depend on the series or the time of a record.
     func matching(_ filter: IssueFilter, _ viewer: Viewer) -> [Entry] {
         entries.filter { entry in
             let record = entry.record

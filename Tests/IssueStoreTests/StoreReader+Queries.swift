@@ -4,7 +4,7 @@ import IssueStore
 import Testing
 
 extension StoreReader {
-    /// Returns the records that match a filter, page by page.
+    /// Returns all records that match a filter, read page by page.
     func allRecords(
         _ filter: IssueFilter = IssueFilter(), isAscending: Bool = true, pageSize: Int = 1000,
         pageTime: Duration? = nil, viewer: Viewer = .everything

@@ -5,7 +5,7 @@ import SQLiteKit
 
 @testable import IssueStore
 
-/// A store in its own folder, removed when the scope ends, with clocks that the test controls.
+/// A store with clocks that the test controls. `with` creates it in a folder of its own, which it removes afterwards.
 final class TemporaryStore {
     let path: String
     var settings: StoreWriterSettings
@@ -29,14 +29,15 @@ final class TemporaryStore {
     func writer() throws -> StoreWriter { try StoreWriter(settings) }
     func reader() throws -> StoreReader { try StoreReader(path: path) }
 
-    /// A second connection to the database, like that of the `sqlite3` shell, with the table `records`.
+    /// Returns a further connection to the database, like that of the `sqlite3` shell, with the table `records`.
     func shell() throws -> DatabaseConnection {
         let shell = try DatabaseConnection(path: path, mode: .readWriteCreate, busyTimeout: .seconds(1))
         _ = try BlockReader(on: shell)
         return shell
     }
 
-    /// Moves the database aside and returns its new path. The next writer creates a new one.
+    /// Moves the database and its WAL aside, and returns the new path. The next writer creates a database with another
+    /// store code, which is the same after each call.
     func setAside(as name: String = "old") throws -> String {
         let aside = "\(path).\(name)"
         for ending in ["", "-wal"] where FileManager.default.fileExists(atPath: path + ending) {
@@ -95,7 +96,8 @@ final class TemporaryStore {
         return try writer.commit(submissions, wall: wall, monotonic: monotonic)
     }
 
-    /// Commits one call of records without numbers, and returns their ids.
+    /// Commits records as one call without numbers, a second after the previous commit. Returns the ids of the stored
+    /// records.
     @discardableResult
     func store(
         _ records: [IssueRecord], from process: ReportingProcess = .ordinary, to writer: StoreWriter
@@ -139,14 +141,15 @@ extension CallOutcome {
 }
 
 extension DatabaseConnection {
-    /// The integers in the first column of a query's result.
+    /// Returns the integers in the first column of a query's result.
     func numbers(_ sql: String) throws -> [Int64] {
         try Statement(composedSQL: sql, on: self).all { $0.int64(0) }
     }
 
+    /// Returns the first integer of a query's result; 0 if it has no rows or the value is NULL.
     func number(_ sql: String) throws -> Int64 { try numbers(sql).first ?? 0 }
 
-    /// The rows of a query's result, every value as text, NULL as nil.
+    /// Returns the rows of a query's result, with every value as text, and NULL as nil.
     func table(_ sql: String, columns: Int) throws -> [[String?]] {
         try Statement(composedSQL: sql, on: self).all { row in (0..<columns).map { row.optionalText($0) } }
     }

@@ -44,7 +44,7 @@ struct UnreadableRecordTests {
             let shell = try store.shell()
             try #require(try shell.number("SELECT count(*) FROM blocks WHERE first_id = \(row)") == 1)
             try shell.execute(composedSQL: "UPDATE blocks SET checksum = checksum + 1 WHERE first_id = \(row)")
-            // A connection that has read the block before may still have it.
+            // A connection that has read the block before may have cached it, so another one is opened.
             reader = try store.reader()
         }
 
@@ -178,7 +178,7 @@ struct UnreadableRecordTests {
             #expect(try fixture.writer.note(first))
             #expect(try fixture.writer.note(DamagedBlock(rows: 31...40, records: 10)))
             #expect(try !fixture.writer.note(first))
-            // A block that was removed in the meantime.
+            // As for a block that was removed in the meantime: no block begins with this row.
             #expect(try !fixture.writer.note(DamagedBlock(rows: 12...20, records: 10)))
             try fixture.restart()
             try fixture.writer.recheckDamagedBlocks()
@@ -384,7 +384,7 @@ struct UnreadableRecordTests {
             #expect(ledger.pending == 0)
             #expect(ledger.expired == 10)
             #expect(ledger.delivered == 20)
-            // Otherwise health would blame the destination, or MaxAge= and MaxSize=.
+            // If the time were set, `issuectl health` would blame the destination, or MaxAge= and MaxSize=.
             #expect(try fixture.reader.figures(viewer: .everything).ledgers[0].lastExpired == nil)
             try fixture.expectBalance()
             // They do not expire again.
@@ -549,7 +549,7 @@ struct UnreadableRecordTests {
             #expect(try fixture.ledger.expired == 25)
             let usage = try fixture.reader.retentionUsage(retention.settings, freeBytes: nil, now: store.wall)
             #expect(usage.portions.map(\.app) == [nil, "a"])
-            #expect(usage.portions.map(\.records) == [10, 0], "no removal of the kept records is announced")
+            #expect(usage.portions.map(\.records) == [10, 0], "a removal of records that are kept is announced")
             try fixture.sendAll()
             #expect(try fixture.ledger.pending == 0)
             #expect(try fixture.ledger.expired == 35)

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("A viewer")
 struct ViewerTests {
-    @Test("A viewer sees no records of other users in any query, and they look as if they did not exist")
+    @Test("To a viewer, the records of other users look as if they did not exist, in every query")
     func seesOwn() throws {
         try TemporaryStore.with { store in
             store.settings.rangeRecords = 20

@@ -48,7 +48,7 @@ struct NotifierTests {
         }
     }
 
-    @Test("A regression is a change, a record of a muted group is none")
+    @Test("A regression is a change, but a record of a muted group is not")
     func states() throws {
         try with { store, writer, _ in
             try store.store([record()], to: writer)
@@ -206,7 +206,7 @@ struct NotifierTests {
         }
     }
 
-    @Test("If too many changes have not been examined by any notifier, the oldest ones are removed")
+    @Test("If too many changes wait to be examined by a notifier, the oldest ones are removed")
     func manyChanges() throws {
         try with { store, writer, _ in
             try store.store([record("One"), record("Two"), record("Three")], to: writer)

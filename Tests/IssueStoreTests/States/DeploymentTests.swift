@@ -34,7 +34,7 @@ struct DeploymentTests {
         return try !writer.declare(parameters, of: scope, by: 0, at: store.wall).isKnown
     }
 
-    @Test("Declared deployments are listed latest first, with what was said about them")
+    @Test("Declared deployments are listed latest first, with their commit, note and author")
     func declared() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()
@@ -299,7 +299,7 @@ struct DeploymentTests {
         }
     }
 
-    @Test("A histogram has the declared deployments in its time, of the applications and users that it selects")
+    @Test("A histogram has the declared deployments of its period and of the applications and users that it selects")
     func histogram() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()
@@ -347,7 +347,7 @@ struct DeploymentTests {
         }
     }
 
-    @Test("Observed deployments are removed with their account, declared ones stay")
+    @Test("Observed deployments are removed with their account; declared ones stay")
     func retention() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()

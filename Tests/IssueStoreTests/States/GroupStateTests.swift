@@ -46,7 +46,7 @@ struct GroupStateTests {
         }
     }
 
-    @Test("A resolved group reopens with its next record, which has priority and is reported once")
+    @Test("A resolved group reopens with its next record; only this record is a regression and has priority")
     func regression() throws {
         try withDestination { store, writer in
             var onPriorityRecords: [RowID] = []
@@ -296,7 +296,7 @@ struct GroupStateTests {
         return filter
     }
 
-    @Test("Records of a muted group are not forwarded, whenever they are scanned; records before and after are")
+    @Test("Records that arrive during a mute are not forwarded, whenever they are scanned; earlier and later ones are")
     func muted() throws {
         try withDestination { store, writer in
             var onPriorityRecords: [RowID] = []
