@@ -17,7 +17,7 @@ struct OpeningTests {
         }
     }
 
-    @Test("Opening creates a database with the right settings")
+    @Test("Opening creates a database in WAL mode with full sync, incremental vacuum and foreign keys")
     func makesFile() throws {
         try TemporaryStore.with { store in
             let writer = try store.writer()
@@ -77,7 +77,7 @@ struct OpeningTests {
         }
     }
 
-    @Test("Opening rejects the file of a newer version and does not change it")
+    @Test("Opening rejects the file of a newer version and keeps its records")
     func refusesNewer() throws {
         try TemporaryStore.with { store in
             try store.store([IssueRecord(message: "m")], to: store.writer())
@@ -106,7 +106,7 @@ struct OpeningTests {
         }
     }
 
-    @Test("Opening fails without harm if there is no folder, or a folder has the file's name")
+    @Test("Opening fails if there is no folder, or if a folder has the file's name")
     func failsWithoutFolder() throws {
         try TemporaryStore.with { store in
             store.settings.path = store.path + "/no/such/folder.db"
@@ -132,7 +132,7 @@ struct OpeningTests {
         }
     }
 
-    @Test("Opening rejects a file of an earlier format as foreign, and leaves it unchanged")
+    @Test("Opening rejects a file of an earlier format as foreign, and keeps its records and version")
     func rejectsRows() throws {
         try TemporaryStore.with { store in
             _ = try SentLog.filled(store, try store.writer(), calls: 3)

@@ -42,7 +42,7 @@ struct SentLog {
         return log
     }
 
-    /// Returns the entries that a viewer may see and that match a filter. Considers only those fields of the filter that
+    /// Returns the entries that a viewer may see and that match a filter. Considers only fields of the filter that
     /// depend on the series or the time of a record.
     func matching(_ filter: IssueFilter, _ viewer: Viewer) -> [Entry] {
         entries.filter { entry in

@@ -4,8 +4,8 @@ import Testing
 
 @testable import IssueStore
 
-/// Disk accesses of SQLite fail one after the other, in every step that changes the store. Only a long run lets every
-/// access fail (`isLong`).
+/// Disk accesses of SQLite fail one after the other, in every `StoreFixture.Step`. Only a long run lets every access
+/// fail (`isLong`).
 @Suite("When a disk access fails", .serialized)
 struct FailingCallTests {
     /// `true` if `eachInTurn` lets each access fail in each way. Otherwise, the first four accesses and then every

@@ -5,7 +5,7 @@ import Testing
 @testable import IssueCore
 @testable import IssueStore
 
-/// In every kind of transaction, the commit fails, and then each change of a row, one after the other.
+/// In each `Kind` of transaction, the commit fails, and then each change of a row, one after the other.
 @Suite("A failed transaction", .serialized)
 struct RollbackTests {
     enum Kind: CaseIterable {

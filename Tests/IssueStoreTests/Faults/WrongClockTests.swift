@@ -37,7 +37,7 @@ struct WrongClockTests {
                 default: try fixture.take(fixture.below(2) == 0 ? .report : .reportNumbered)
                 }
                 #expect(try fixture.faults() == [], "\(context)")
-                // While the daemon is down there is only the wall clock, which is trusted for one day at most.
+                // Across a restart, log time follows the wall clock, but by at most one day.
                 let now = fixture.now
                 #expect(newest.duration(to: now) <= RecordLogClock.maxGap + .seconds(200), "\(context)")
                 newest = now
