@@ -20,10 +20,11 @@ package final class ChildProcess {
     private let folder: ScratchFolder
     private let name: String
 
-    /// Starts a program. Its standard output and error are appended to files in the folder.
+    /// Starts a program. Its standard error is appended to the file `NAME.err` in the folder.
     ///
-    /// - Parameter stream: The program's standard input and output. If nil, it has no input, and its output is appended
-    ///   to a file.
+    /// - Parameter stream: The program's standard input and output. If nil, the program has no input, and its output is
+    ///   appended to the file `NAME.out` in the folder.
+    /// - Throws: `Errno`.
     package init(
         _ program: String, _ arguments: [String] = [], in folder: ScratchFolder, name: String,
         environment: [String: String] = [:], stream: consuming FileDescriptor? = nil
@@ -80,7 +81,7 @@ package final class ChildProcess {
         if isRunning { kill(pid, signal) }
     }
 
-    /// Waits until the program ends.
+    /// Waits until the program ends, and blocks the thread. Throws `TimeLimitExceeded` at the timeout.
     @discardableResult
     package func end(within time: Duration = testTimeout) throws -> End {
         if let end = end.wait(deadline: MonotonicClock.now.advanced(by: time), until: { $0 }) { return end }

@@ -2,7 +2,7 @@ package import FakeLogz
 
 /// The configuration of a daemon under test, apart from the paths that the fixture assigns.
 package struct DaemonConfiguration: Sendable, ExpressibleByStringLiteral {
-    /// Sections in the syntax of the configuration file.
+    /// Sections in the syntax of the configuration file. `TOKENFILE` stands for the path of the token file.
     package var text: String
     package var environment: [String: String] = [:]
 
@@ -15,6 +15,8 @@ package struct DaemonConfiguration: Sendable, ExpressibleByStringLiteral {
     }
 
     /// Returns a configuration that forwards to a listener without delay and, unless `text` sets them, without limits.
+    ///
+    /// - Parameter text: Further lines of `[LogzIO]`, then further sections.
     package static func forwarding(to listener: FakeLogz, _ text: String = "") -> DaemonConfiguration {
         DaemonConfiguration(
             """

@@ -7,12 +7,12 @@ import UnixIO
 /// test ends in any way. In a test with the trait `daemonLog`, a failure contains what the daemon wrote to standard
 /// error.
 package final class DaemonFixture {
-    /// A test failure together with the daemon's log.
+    /// A failure of the fixture, or an error of a test together with the daemon's log.
     package struct Failure: Error, CustomStringConvertible {
         package let description: String
     }
 
-    /// The daemon ended or did not report readiness in time.
+    /// The daemon ended, or did not send an expected line to the service manager in time.
     package struct NotReady: Error, CustomStringConvertible {
         package let description: String
     }
@@ -22,7 +22,7 @@ package final class DaemonFixture {
     package private(set) var configuration: DaemonConfiguration
     package private(set) var process: ChildProcess?
 
-    /// The log of the current test's daemon, to show it with a failure.
+    /// The path of the log of the current test's daemon, to show the log with a failure; nil if there is no daemon.
     @TaskLocal package static var currentLog: String?
 
     package var socket: String { folder["issued.sock"] }
@@ -41,7 +41,10 @@ package final class DaemonFixture {
         try configure(configuration)
     }
 
-    /// Runs a daemon for the duration of `body`. Waits first if many tests do that.
+    /// Runs a daemon for the duration of `body`. Waits first while too many other tests do so (`DaemonTestGate`).
+    ///
+    /// - Parameter starts: `false` if `body` starts the daemon itself.
+    /// - Throws: `Failure` with the error of `body` or of the start, and the daemon's log.
     package static func with<Value>(
         _ configuration: DaemonConfiguration = DaemonConfiguration(), starts: Bool = true,
         _ body: (DaemonFixture) async throws -> Value
@@ -49,7 +52,7 @@ package final class DaemonFixture {
         try await DaemonTestGate.run { try await run(configuration, starts: starts, body) }
     }
 
-    /// The reason why no small disk can be mounted here, or nil.
+    /// The reason why no small disk can be mounted here; nil if one can.
     package static let smallDiskObstacle: String? = {
         do {
             let folder = try ScratchFolder()
@@ -61,7 +64,7 @@ package final class DaemonFixture {
         }
     }()
 
-    /// Runs `body` with a daemon whose store is on a small disk of its own, and which is not started.
+    /// Runs `body` with a daemon that has not been started, and whose store is on a small disk of its own.
     ///
     /// - Parameter size: The size of the disk, as an option of mount(8).
     package static func withSmallDisk<Value>(
@@ -106,13 +109,17 @@ package final class DaemonFixture {
         }
     }
 
-    /// Starts the daemon and waits until it is ready.
+    /// Starts the daemon and waits until it is ready. Throws `NotReady` if the daemon ends or is not ready in time.
     package func start() throws {
         try launch()
         try waitUntilReady()
     }
 
     /// Starts the daemon and does not wait.
+    ///
+    /// - Parameters:
+    ///   - launcher: Words to put before the daemon's command, such as those of `OtherUser.launcher`.
+    ///   - arguments: The daemon's arguments; nil for `--config` with the fixture's configuration file.
     package func launch(through launcher: [String] = [], arguments: [String]? = nil) throws {
         let own = [try TestBinaries.path(of: "issued")] + (arguments ?? ["--config", configurationFile])
         var command = launcher + own
@@ -129,7 +136,8 @@ package final class DaemonFixture {
         try waits(for: "READY=1", within: time)
     }
 
-    /// Waits until the daemon has sent this line to the service manager.
+    /// Waits until the daemon has sent this line to the service manager. Throws `NotReady` if the daemon ends or
+    /// does not send the line in time.
     package func waits(for line: String, within time: Duration = testTimeout) throws {
         let process = process
         guard try notifications.waits(for: line, within: time, while: { process?.isRunning == true }) else {
@@ -141,7 +149,8 @@ package final class DaemonFixture {
     ///
     /// The daemon answers a call before it logs what it did, so a line may come later than the answer.
     ///
-    /// - Parameter count: How many times the log contains the text, or nil if that doesn't matter.
+    /// - Parameter count: How many times the log must contain the text; nil for at least once.
+    /// - Throws: `ConditionTimeout` at the timeout, `Failure` if the log contains the text more than `count` times.
     package func logs(_ text: String, count: Int? = nil) async throws {
         var found = 0
         try await eventually("the daemon has logged “\(text)”") {
@@ -201,7 +210,8 @@ package final class DaemonFixture {
         process = nil
     }
 
-    /// Stops the daemon with SIGTERM and returns how it ended.
+    /// Stops the daemon with SIGTERM and returns how it ended; nil if it was not started. Throws
+    /// `ChildProcess.TimeLimitExceeded` at the timeout.
     @discardableResult
     package func terminate(within time: Duration = testTimeout) throws -> ChildProcess.End? {
         process?.signal(SIGTERM)
@@ -209,7 +219,8 @@ package final class DaemonFixture {
         return try process?.end(within: time)
     }
 
-    /// Waits until the daemon has ended on its own.
+    /// Waits until the daemon has ended on its own, and returns how it ended; nil if it was not started. Throws
+    /// `ChildProcess.TimeLimitExceeded` at the timeout.
     package func end(within time: Duration = testTimeout) throws -> ChildProcess.End? {
         defer { process = nil }
         return try process?.end(within: time)

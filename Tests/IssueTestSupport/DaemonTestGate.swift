@@ -3,8 +3,8 @@ import UnixIO
 
 /// Lets a few tests with a daemon run at the same time, on threads of their own.
 ///
-/// Swift Testing starts all tests at once, on as many threads as there are processors. Hundreds of daemons at the same
-/// time, and tests that block one of these threads, would delay each other beyond their timeouts.
+/// Swift Testing starts all tests at once, on as many threads as there are processors. Hundreds of daemons would run at
+/// the same time, and tests would block these threads, so that other tests would exceed their timeouts.
 enum DaemonTestGate {
     /// More than the processors of a small machine, since tests mostly wait for processes and deadlines.
     static let maxTests = 6

@@ -1,6 +1,6 @@
 import SQLiteKit
 
-/// The daemon's database, read from another process.
+/// The daemon's database, opened by another process.
 package struct DatabaseFile {
     private let connection: DatabaseConnection
 
@@ -10,7 +10,7 @@ package struct DatabaseFile {
         try ScannedBlock.addRecords(to: connection)
     }
 
-    /// Returns the columns of each row as text.
+    /// Returns the columns of each row as text; the text of a null value is `NULL`.
     package func rows(_ sql: String, columns: Int) throws -> [[String]] {
         try Statement(composedSQL: sql, on: connection).all { row in
             (0..<columns).map { row.isNull($0) ? "NULL" : row.text($0) }
@@ -26,7 +26,9 @@ package struct DatabaseFile {
         try connection.execute(composedSQL: sql)
     }
 
-    /// Removes a record from its block, and changes nothing else.
+    /// Removes a record from its block, and changes nothing else. Has no effect if no block covers this id.
+    ///
+    /// - Throws: `ScannedBlock.Invalid` if the block does not contain the record, or no other record.
     package func hideRecord(_ id: Int64) throws {
         guard var block = try ScannedBlock.containing(id, connection) else { return }
         let (records, checksum, body) = try block.removing(id)

@@ -12,7 +12,7 @@ package struct ConditionTimeout: Error, CustomStringConvertible {
 /// How long tests wait for an expected event. A passing test never waits that long, even on a slow machine.
 package let testTimeout: Duration = .seconds(120)
 
-/// Waits until a condition is true, and throws at the timeout.
+/// Waits until a condition is true, and throws `ConditionTimeout` at the timeout.
 ///
 /// - Parameter what: Describes the condition in the failure.
 package func eventually(

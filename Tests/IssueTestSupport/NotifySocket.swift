@@ -13,7 +13,9 @@ package final class NotifySocket {
         socket = try Socket.datagramReceiver(at: path)
     }
 
-    /// Waits for a message with this line. Each message is used only once.
+    /// Waits for a message with this line. Skips the messages before it, and uses each message only once.
+    ///
+    /// - Returns: `false` if the timeout passes first, or if `isAlive` returns `false` and there is no such message.
     package func waits(for line: String, within time: Duration, while isAlive: () -> Bool) throws -> Bool {
         let deadline = MonotonicClock.now.advanced(by: time)
         while true {
@@ -23,14 +25,14 @@ package final class NotifySocket {
                 return true
             }
             guard MonotonicClock.now < deadline, isAlive() else { return false }
-            // A program that ends sends no message, so check whether it still runs.
+            // A program that ends sends no message, so wait only briefly before `isAlive` is called again.
             try Readiness.wait(socket, for: .read, timeout: .milliseconds(50))
         }
     }
 
     private var seen = 0
 
-    /// Marks all messages so far as used, because a new process has not sent them.
+    /// Marks all messages so far as used, so that they are not taken for messages of the next process.
     package func markAllUsed() {
         receive()
         seen = messages.count

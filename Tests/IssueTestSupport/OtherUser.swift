@@ -4,7 +4,7 @@ import UnixIO
 
 /// A connection to the daemon from another user of this host.
 package enum OtherUser {
-    /// The reason why this is not possible here, or nil.
+    /// The reason why such a connection is not possible here; nil if it is.
     package static var obstacle: String? {
         if CurrentProcess.userID != 0 { return "only root can become another user" }
         if (try? TestBinaries.python3) == nil { return "python3 is not available to all users" }
@@ -14,7 +14,7 @@ package enum OtherUser {
 
     private static var setpriv: String? { TestBinaries.tool("/usr/bin/setpriv", "/bin/setpriv") }
 
-    /// Returns the words that, put before a command, run it as this user without supplementary groups.
+    /// Returns words to put before a command, so that it runs as this user without supplementary groups.
     package static func launcher(_ uid: UInt32) throws -> [String] {
         guard let setpriv else { throw CocoaError(.featureUnsupported) }
         return [setpriv, "--reuid", "\(uid)", "--regid", "\(uid)", "--clear-groups"]

@@ -7,6 +7,7 @@ extension RawClient {
         return try reply()
     }
 
+    /// Calls a method, and returns the parameters of its reply. Throws `CollectorError` if the reply is an error.
     package func call<Reply: JSONCodable>(
         _ method: CollectorMethod, _ parameters: some JSONCodable, returning: Reply.Type = Reply.self
     ) throws -> Reply {
@@ -14,7 +15,7 @@ extension RawClient {
         return try answer()
     }
 
-    /// Returns the error of a call, or nil if it succeeds.
+    /// Calls a method and returns the error of the reply, or nil if the call succeeds.
     package func refusal(of method: CollectorMethod, _ parameters: some JSONCodable) throws -> CollectorError? {
         try begin(method, parameters)
         return CollectorError(try reply())
@@ -29,7 +30,7 @@ extension RawClient {
         return try call(.report, parameters, returning: ReportReply.self).receipts
     }
 
-    /// Reports one record per message, and returns their ids.
+    /// Reports one record per message, and returns the ids of the records. Throws `NotStored` if one has no id.
     package func report(_ messages: String..., app: String = "shop") throws -> [String] {
         let records = messages.map { IssueRecord(message: $0, app: Application(name: app)) }
         return try report(records).map { try $0.storedID }
@@ -39,7 +40,7 @@ extension RawClient {
         try call(.status, JSONValue.object([]))
     }
 
-    /// Returns the first destination of the status.
+    /// Returns the first destination of the status. Throws `NoReply.quiet` if there is none.
     package func destination() throws -> DestinationStatus {
         guard let first = try status().destinations.first else { throw NoReply.quiet }
         return first
@@ -76,7 +77,7 @@ extension RecordReceipt {
         let receipt: RecordReceipt
     }
 
-    /// The id of a stored record, whether it is new or a duplicate.
+    /// The id of a stored record, whether it is new or a duplicate. Throws `NotStored` without an id.
     package var storedID: String {
         get throws {
             switch self {

@@ -51,7 +51,7 @@ package final class RawClient {
             VarlinkCall(method: method.fullName, parameters: parameters.json, oneway: oneway, more: more).message)
     }
 
-    /// Returns the same connection for another thread to send on.
+    /// Returns a duplicate of the descriptor, on which another thread can send.
     package func duplicate() throws -> FileDescriptor {
         try socket.duplicate()
     }
@@ -62,7 +62,7 @@ package final class RawClient {
 
     // MARK: Receiving
 
-    /// Returns the next reply, even if it is an error.
+    /// Returns the next reply, even if it is an error. Throws `NoReply` if there is none.
     package func reply(within time: Duration = testTimeout) throws -> VarlinkReply {
         let deadline = MonotonicClock.now.advanced(by: time)
         while true {
@@ -87,7 +87,7 @@ package final class RawClient {
         }
     }
 
-    /// Returns the parameters of the next reply. Throws if the reply is an error.
+    /// Returns the parameters of the next reply. Throws `CollectorError` if the reply is an error.
     package func answer<Reply: JSONCodable>(
         of: Reply.Type = Reply.self, within time: Duration = testTimeout
     ) throws -> Reply {

@@ -163,7 +163,8 @@ package struct ScannedBlock {
 
     // MARK: Changes
 
-    /// Returns the columns of `blocks` for this block without one of its records, which must not be the only one.
+    /// Returns the columns of `blocks` for this block without one of its records. Throws `Invalid` if the record is the
+    /// only one, or is not in the block.
     package mutating func removing(_ id: Int64) throws(Invalid) -> (records: Int64, checksum: Int64, body: [UInt8]) {
         guard let index = ids.firstIndex(of: id), ids.count > 1 else { throw Invalid(reason: "it has no such record") }
         let place = try places()[index]

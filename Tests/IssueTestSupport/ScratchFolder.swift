@@ -19,7 +19,7 @@ package final class ScratchFolder: Sendable {
         try? FileManager.default.removeItem(atPath: path)
     }
 
-    /// Keeps the folder for inspection.
+    /// Keeps the folder for inspection, even when this object is released.
     package func keep() {
         isKept.store(true, ordering: .relaxed)
     }

@@ -9,7 +9,8 @@ package enum TestBinaries {
         ProcessInfo.processInfo.environment["ISSUED_TEST_BINARIES"].flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// Returns the path of a program: in `ISSUED_TEST_BINARIES`, or else where the tests were built.
+    /// Returns the path of a program: in `ISSUED_TEST_BINARIES` or, if it is not there, where the tests were built.
+    /// Throws `Missing` if it is in neither.
     package static func path(of name: String) throws -> String {
         let folder = chosenFolder ?? URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent().path()
         for candidate in [folder, buildFolder].compactMap({ $0 }) {
@@ -19,7 +20,8 @@ package enum TestBinaries {
         throw Missing(name: name, folder: folder)
     }
 
-    /// The test product is loaded by another program, so its path is read from the kernel.
+    /// The folder of the test product; nil if unknown. Another program loads the product, so the path is read from the
+    /// kernel.
     private static let buildFolder: String? = {
         guard let maps = try? String(contentsOfFile: "/proc/self/maps", encoding: .utf8) else { return nil }
         for line in maps.split(separator: "\n") {
@@ -61,7 +63,7 @@ package enum TestBinaries {
         tool("/usr/bin/systemd-socket-activate", "/bin/systemd-socket-activate")
     }
 
-    /// Returns the first of these that is an executable, or nil if none is.
+    /// Returns the first of these paths that is an executable, or nil if none is.
     package static func tool(_ candidates: String...) -> String? {
         candidates.first { FileManager.default.isExecutableFile(atPath: $0) }
     }

@@ -63,7 +63,7 @@ struct LocalizedErrorTests {
         #expect(reports[1].metadata["localized_description"] == nil)
     }
 
-    @Test("The texts of a localized error are added as metadata, and its message is the same in all languages")
+    @Test("The texts of a localised error are added as metadata, and its message is the same in all languages")
     func facts() throws {
         let sink = CollectingSink()
         withIssueReporters([sink]) { reportIssue(Localized()) }
@@ -75,7 +75,7 @@ struct LocalizedErrorTests {
         #expect(report.metadata["recovery_suggestion"] == "Rütteln")
     }
 
-    @Test("A localized error is shown to users")
+    @Test("A localised error is shown to users")
     func shown() {
         let presenter = RecordingPresenter()
         withIssueReporters([]) {
@@ -89,7 +89,7 @@ struct LocalizedErrorTests {
         #expect(presenter.prompts.withLock { $0.map(\.title) } == [IssuePresenterTexts.current.unknownError])
     }
 
-    @Test("A value in a message can be formatted by Foundation, and the template is the same")
+    @Test("A value in a message can be formatted by Foundation, and is a placeholder in the template")
     func formats() throws {
         let sink = CollectingSink()
         let price = 1234.5

@@ -103,7 +103,7 @@ struct PresenterTests {
         #expect(presenter.prompts.count == 1)
     }
 
-    @Test("If no user can be asked, the first normal option is chosen, never a destructive one")
+    @Test("If no user can be asked, the first normal option is chosen, even if other options come before it")
     func nobody() {
         let chosen = Mutex("")
         func option(_ title: String, _ style: IssueRecovery.Option.Style) -> IssueRecovery.Option {

@@ -9,7 +9,8 @@ final class ScriptedPresenter: IssuePresenter {
 
     var prompts: [IssuePrompt] { shown.withLock { $0 } }
 
-    /// - Parameter answers: The titles of the options to choose, in order.
+    /// - Parameter answers: The titles of the options to choose, in order. The prompt's ordinary option is chosen if it
+    ///   has no option with the title, or if no titles are left.
     init(_ answers: String...) {
         self.answers = Mutex(answers)
     }
