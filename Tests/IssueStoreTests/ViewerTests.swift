@@ -6,7 +6,7 @@ import Testing
 
 @Suite("A viewer")
 struct ViewerTests {
-    @Test("To a viewer, the records of other users look as if they did not exist, in every query")
+    @Test("To a viewer, the records and groups of other users look as if they did not exist")
     func seesOwn() throws {
         try TemporaryStore.with { store in
             store.settings.rangeRecords = 20

@@ -14,8 +14,8 @@ final class StoreFixture {
 
     let store: TemporaryStore
     var model: StoreModel
-    /// The model including the step that failed last. After a power cut, the store may match it instead of `model`; nil
-    /// after a step that succeeded.
+    /// Another model that the store may match after a power cut, such as the one including the step that failed last.
+    /// Nil after a step that succeeded.
     private(set) var doubtful: StoreModel?
     private(set) var writer: StoreWriter?
     private(set) var reader: StoreReader?
