@@ -50,14 +50,14 @@ enum ConfigurationTable {
             "Groups whose members may also set states, flush, requeue, back up, repair and purge."),
         .init(
             "ContainerUsers", \.access.containerUsers, .boolean,
-            "Whether the user ids 524288 to 1879048191 belong to containers, not to people."),
+            "Whether the user ids 524288 to 1879048191 belong to containers, except those in /etc/subuid."),
     ]
 
     static let redaction: [ConfigurationKey<Configuration>] = [
-        rule("Password", .password, "Values named password, passwd, passphrase or pwd."),
-        rule("Secret", .secret, "Values named secret, credentials or private_key, or as listed in Keys=."),
-        rule("Token", .token, "Values named token, such as access_token."),
-        rule("APIKey", .apikey, "Values named api_key, access_key or secret_key."),
+        rule("Password", .password, "Values with names such as password, passwd, passphrase or pwd."),
+        rule("Secret", .secret, "Values with names such as secret, credentials or private_key, or listed in Keys=."),
+        rule("Token", .token, "Values with names such as token or access_token."),
+        rule("APIKey", .apikey, "Values with names such as api_key, access_key or secret_key."),
         rule("Authorization", .authorization, "Values named authorization; a scheme such as Basic is kept."),
         rule("Cookie", .cookie, "Values named cookie or set-cookie."),
         rule("Bearer", .bearer, "Tokens after the word Bearer."),
