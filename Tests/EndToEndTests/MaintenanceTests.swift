@@ -102,7 +102,7 @@ struct MaintenanceTests {
                     1 record would be erased.
                     Copies may remain in:
                       1 of the records at the destination \(name)
-                      messages with titles of issues that may have been sent by: oncall
+                      messages with text of records that may have been sent by: oncall
 
                     """)
             try daemon.issuectl(["purge", "--app", "private"], ends: .exit(64))
@@ -112,7 +112,7 @@ struct MaintenanceTests {
             let output = try daemon.issuectl(["purge", "--app", "private", "--yes"]).output
             #expect(output.hasPrefix("1 record was erased.\n"))
             #expect(output.contains("backup") && output.contains("1 of the erased records at the destination"))
-            #expect(output.hasSuffix("  messages with titles of issues that may have been sent by: oncall\n"))
+            #expect(output.hasSuffix("  messages with text of records that may have been sent by: oncall\n"))
             #expect(throws: (any Error).self) { try client.show(gone[0]) }
             #expect(try client.show(kept[0]).record?.id == kept[0])
             #expect(try client.groups().map(\.app) == ["shop"])

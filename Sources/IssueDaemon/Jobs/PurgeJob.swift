@@ -178,7 +178,7 @@ struct PurgeJob {
         }
         if !run.notifierNames.isEmpty {
             let names = run.notifierNames.joined(separator: ", ")
-            remaining.append("messages with titles of issues that may have been sent by: \(names)")
+            remaining.append("messages with text of records that may have been sent by: \(names)")
         }
         if try run.reading({ try run.reader().mayOverflow(filter) }) {
             let name = (filter.apps?.count ?? 0) > 1 ? "one of these names" : "this name"
