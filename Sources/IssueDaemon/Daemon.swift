@@ -228,8 +228,8 @@ package final class Daemon {
         try? notification.reloading(at: MonotonicClock.now)
         let fresh = readConfiguration(run)
         log.setLevel(fresh.configuration.log.level)
-        if fresh.basis == .files { log.notice(.configReloaded) }
         Self.report(fresh, log)
+        if fresh.basis == .files { log.notice(.configReloaded) }
         effective = fresh
         warnOfIgnoredPath()
         if fresh.isValid { lastValid = fresh.configuration }
