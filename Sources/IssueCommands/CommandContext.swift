@@ -253,7 +253,11 @@ extension CommandFailure {
         case .unreachable(let path, .accessDenied):
             self.init(.unavailable, "permission denied for the socket \(path): see issuectl doctor")
         case .unreachable(let path, let reason):
-            let hint = "is issued running? (systemctl status issued.service issued.socket)"
+            let hint =
+                path == SocketPath.system
+                ? "is issued running? (systemctl status issued.service issued.socket; for another socket, use "
+                    + "--socket or set ISSUED_SOCKET)"
+                : "is issued running, and is this its socket? (see --socket and ISSUED_SOCKET)"
             self.init(.unavailable, "cannot reach the daemon at \(path) (\(reason)): \(hint)")
         case .untrusted(let path, ServerTrust.notASocket): self.init(.unavailable, "\(path) is not a socket")
         case .untrusted(let path, let reason):
@@ -348,13 +352,13 @@ extension CommandFailure {
         case .invalidRecord(let index, let field, let reason):
             let location = [index.map { "record \($0 + 1)" }, field].compactMap(\.self).joined(separator: ", ")
             self.init(.refused, "the daemon rejected \(location.isEmpty ? "the report" : location): \(reason)")
-        case .methodNotFound, .interfaceNotFound:
+        case .methodNotFound, .interfaceNotFound, .expectedMore:
             self.init(.refused, "the daemon does not support this: is it older than issuectl? (issuectl status)")
         case .invalidParameter(let name):
             let argument =
                 FilterOptions.option(forMember: name)?.spelling ?? Self.argumentNames[name] ?? "'\(name)'"
             self.init(.usage, "the daemon rejected \(argument): it is empty, too long or otherwise invalid")
-        case .expectedMore, .unknown: self.init(.refused, "the daemon returned an error: \(error)")
+        case .unknown(let name, _): self.init(.refused, "the daemon returned an unknown error: \(name)")
         }
     }
 }

@@ -61,7 +61,7 @@ struct GroupTests {
             ["group", "merge", "g7", "--app", "shop", "--yes"], shown, list(300), first, .failure(.timedOut))
         #expect(outcome.code != .success)
         let warnings =
-            "issuectl: 256 issues were merged before the following error\nissuectl: To undo: issuectl group undo 7\n"
+            "issuectl: merged 256 issues before the following error\nissuectl: To undo: issuectl group undo 7\n"
         #expect(outcome.errors.hasPrefix(warnings) && outcome.errors.count > warnings.count, "\(outcome.errors)")
         let json = issuectl(
             ["group", "merge", "g7", "--app", "shop", "--yes", "--json"], shown, list(300), first, .failure(.timedOut))

@@ -57,7 +57,7 @@ struct HistogramTests {
 
                 Counts the records of the last 24 hours, or of the time between --since and
                 --until. Records that retention has removed are included. Counts older than a
-                week are kept per hour. --text, --metadata, --trace, --request and --end-user
+                week may be kept per hour. --text, --metadata, --trace, --request and --end-user
                 select whole issues, not single records.
 
                 With --by app or group, the line * counts the records of all applications or

@@ -103,6 +103,10 @@ struct MaintenanceTests {
         #expect(issuectl(["purge", "--yes"]).code == .usage)
         let destination = issuectl(["purge", "--destination", "logzio", "--yes"])
         #expect(destination.code == .usage && destination.errors.contains("--destination needs --fate"))
+        for option in [["--until", "2026-11-01"], ["--severity", "error"], ["--since", "1d"], ["--text", "x"]] {
+            let repeated = issuectl(["purge", "--app", "shop", "--yes"] + option + option)
+            #expect(repeated.code == .usage && repeated.errors.contains("\(option[0]) can be given only once"))
+        }
         let piped = issuectl(["purge", "--app", "shop"])
         #expect(piped.code == .usage)
         #expect(piped.errors.contains("--yes"))

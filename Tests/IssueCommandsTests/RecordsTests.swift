@@ -104,7 +104,7 @@ struct RecordsTests {
     func groupFates() {
         func reply(_ received: Int, pending: Int) -> ScriptedLink.Reply {
             let counts = """
-                {"received":\(received),"pending":\(pending),"delivered":\(received - 2 - pending),"summarised":2,\
+                {"received":\(received),"pending":\(pending),"delivered":\(max(received - 2 - pending, 0)),"summarised":2,\
                 "dead_lettered":0,"withheld":0,"expired":0,"unconfirmed":0}
                 """
             return .reply(
@@ -122,6 +122,7 @@ struct RecordsTests {
                   DESTINATION  FATE
                 """))
         #expect(delivered.calls == [#"Show {"id":"g7","count_fates":true}"#])
+        #expect(issuectl(["show", "g7"], reply(1, pending: 0)).output.contains("\nFates of the newest record\n"))
         let paused = issuectl(
             ["show", "g7"], width: 80, reply(5, pending: 2), .reply(Fixtures.status(Fixtures.logzio)))
         #expect(

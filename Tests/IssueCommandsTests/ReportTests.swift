@@ -373,6 +373,8 @@ struct ReportTests {
         }
         #expect(script("sh", "sh", "backup.sh") == "backup.sh")
         #expect(script("bash", "/bin/bash", "/opt/backup.sh", "-x") == "backup.sh")
+        #expect(script("bash", "bash", "-O", "extglob", "backup.sh") == "backup.sh")
+        #expect(script("bash", "bash", "+O", "extglob", "--rcfile", "/etc/rc", "backup.sh") == "backup.sh")
         #expect(script("busybox", "busybox", "sh", "./backup.sh") == "backup.sh")
         #expect(script("busybox", "busybox", "timeout", "60", "issuectl", "report") == "issuectl")
         #expect(script("sh", "sh", "-eu", "backup.sh", "-c") == "backup.sh")

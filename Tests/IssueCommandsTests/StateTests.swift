@@ -37,17 +37,18 @@ struct StateTests {
     }
 
     @Test(
-        "group, list, records and silence accept the beginning of an issue's id",
+        "Commands that take the id of an issue as an option or to correct the grouping accept the beginning of an issue's id",
         arguments: [
             (["group", "merge", "g0123456789abcdef", "gab12"], "MergeGroups "),
             (["group", "split", "gab12"], "SplitGroup "),
             (["group", "rule", "list", "gab12"], "Corrections "), (["list", "--group", "gab12"], "List "),
-            (["records", "--group", "gab12"], "Records "),
+            (["records", "--group", "gab12"], "Records "), (["purge", "--group", "gab12", "-n"], "Purge "),
+            (["histogram", "--group", "gab12"], "Histogram "), (["follow", "--group", "gab12"], "Records "),
             (["silence", "add", "--group", "gab12", "--for", "1h", "--reason", "r"], "AddSilence "),
         ])
     func abbreviationsElsewhere(words: [String], call: String) {
         let found = Fixtures.groups(Fixtures.group("gab12000000000007"))
-        let outcome = issuectl(words, .reply(found), .failure(.timedOut))
+        let outcome = issuectl(words, .reply(found), .failure(.malformed("")))
         #expect(outcome.calls.count == 2 && outcome.calls.last?.hasPrefix(call) == true)
         #expect(outcome.calls.last?.contains("\"gab12000000000007\"") == true)
         let none = issuectl(words, .reply(Fixtures.groups()))

@@ -107,10 +107,11 @@ extension DoctorCheck {
             message = "the daemon sent an invalid reply: \(reason)"
             fix = "install the same version of issuectl and issued, then: \(restart(facts))"
         case .closed, .timedOut:
-            message = "the daemon does not reply: \(failure)"
+            message = failure == .closed ? "the daemon closes the connection" : "the daemon does not reply in time"
             fix = "\(readLog(facts, "--lines 50")); then restart issued"
         case .refused(let error):
-            message = "the daemon refuses to return its status: \(error)"
+            message =
+                "the daemon refuses to return its status: \(CommandFailure(.refused(error)).message ?? "\(error)")"
             fix = readLog(facts, "--lines 50")
         }
         return [DoctorFinding(.problem, message, fix: fix)]
@@ -292,7 +293,7 @@ extension DoctorCheck {
             : "move the database to a larger disk (Path= of [Store] in issued.conf)"
         return [
             DoctorFinding(
-                limit.severity, "only \(Quantity.bytes(free)) are free on the database's disk",
+                limit.severity, "only \(Quantity.bytes(free)) is free on the database's disk",
                 fix: "free space there, or \(alternative)")
         ]
     }

@@ -31,7 +31,7 @@ struct ExplainCommand: Command {
         examples: [
             "issuectl explain she6zsjknpxv-24c4", "issuectl explain g92c9da597585468b",
             "issuectl explain store.no-space",
-            "issuectl explain --app shop -p critical \"Order 17 failed for ann@example.com\"",
+            "issuectl explain --app shop -p critical \"Order 17 failed: password=swordfish\"",
         ])
 
     /// The subject of the explanation.

@@ -77,8 +77,9 @@ struct FlushCommand: Command {
             let kind = unfinished.contains { $0.ledger.pending > 0 } ? "records" : "corrections"
             let names = unfinished.map(\.name).joined(separator: ", ")
             guard unfinished.contains(where: { $0.state != .paused }) else {
+                let subject = unfinished.count == 1 ? "the destination is" : "the destinations are"
                 throw CommandFailure(
-                    .tryAgain, "some \(kind) are still pending (\(names)): the destination is paused, see the advice")
+                    .tryAgain, "some \(kind) are still pending (\(names)): \(subject) paused, see the advice")
             }
             throw CommandFailure(
                 .tryAgain,

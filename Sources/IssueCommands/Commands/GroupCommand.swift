@@ -22,7 +22,7 @@ struct GroupCommand: Command {
     static let dryRun = OptionSpecification("dry-run", short: "n", "Only count the issues; change nothing")
     static let yes = OptionSpecification(
         "yes", short: "y", "Merge, or split into, more than 50 issues without confirmation")
-    static let limit = OptionSpecification("limit", value: "COUNT", "Maximum number of suggestions")
+    static let limit = OptionSpecification("limit", value: "NUMBER", "Maximum number of suggestions")
 
     static let specification = CommandSpecification(
         name: "group", summary: "Correct the grouping: merge and split issues",
@@ -218,7 +218,8 @@ struct GroupCommand: Command {
                 changed.append((group.id, json))
             }
         }
-        if context.format == .json, ids.count > 1, failure == nil || !changed.isEmpty {
+        let wasProcessed = failure.map { $0.code == .refused } ?? true
+        if context.format == .json, ids.count > 1, wasProcessed || !changed.isEmpty {
             try context.print(json: PrettyJSON.document("groups", changed.map(\.json)))
         }
         if let failure { throw failure }
@@ -236,7 +237,7 @@ struct GroupCommand: Command {
     private func merge(in context: CommandContext) throws(CommandFailure) {
         let collector = try context.collector()
         var others = Array(ids.dropFirst())
-        if let filter {
+        if let filter = try AbbreviatedID.completed(filter, in: context) {
             // If the first operand was merged into another group, the filter finds that group, and `show` returns it.
             let target = try collector.call(CollectorCalls.show, ShowParameters(id: ids[0])).value.group.id
             others = try matching(filter, collector).filter { $0 != target }
@@ -261,7 +262,7 @@ struct GroupCommand: Command {
             } catch {
                 if let done = total?.value {
                     if context.format != .human { try context.print(json: done.json) }
-                    context.warn("\(Quantity.text(done.count, "issue")) were merged before the following error")
+                    context.warn("merged \(Quantity.text(done.count, "issue")) before the following error")
                     CorrectionText.undoing(done.corrections, of: done.group.id, areMerges: true).forEach(context.warn)
                 }
                 throw error

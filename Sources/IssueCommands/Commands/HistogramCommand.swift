@@ -17,7 +17,7 @@ struct HistogramCommand: Command {
         sections: [("Filter", FilterOptions.all), ("Output", [bucket, by])],
         notes: [
             "Counts the records of the last 24 hours, or of the time between --since and --until. Records that "
-                + "retention has removed are included. Counts older than a week are kept per hour. --text, "
+                + "retention has removed are included. Counts older than a week may be kept per hour. --text, "
                 + "--metadata, --trace, --request and --end-user select whole issues, not single records.",
             "With --by app or group, the line * counts the records of all applications or issues that are not among "
                 + "the 20 largest. With --by severity, app or group, the line (deploys) counts deployments.",
@@ -52,6 +52,7 @@ struct HistogramCommand: Command {
     }
 
     func run(in context: CommandContext) throws(CommandFailure) {
+        let filter = try AbbreviatedID.completed(self.filter, in: context)
         let collector = try context.collector()
         let answer = try collector.call(
             CollectorCalls.histogram,

@@ -24,7 +24,9 @@ struct LimitsCommand: Command {
                 + "larger refill with the burst that it needs. They are whole limits with their reserves, of which "
                 + "ordinary records can use only a part, so they can be larger than the number of records.",
             "Records that are held back are stored, and summaries report their number. New groups, series, "
-                + "applications and senders above their limits are combined in an overflow entry.",
+                + "applications and senders above their limits are combined in an overflow entry. Announcements are "
+                + "the lines in the daemon's log about new issues, critical records and regressions; others are left "
+                + "out.",
             "You see the limits of your own applications. Root, the daemon's user and the members of groups in "
                 + "Readers= and Operators= see all limits.",
         ],

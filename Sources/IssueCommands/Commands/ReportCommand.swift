@@ -286,17 +286,20 @@ package enum CallerName {
         return "issuectl"
     }
 
-    /// Returns the first argument of a shell after its options, such as `-eu` or `-o errexit`; nil if the shell runs
-    /// the commands of an argument (`-c`) or of its standard input (`-s`).
+    /// Returns the first argument of a shell after its options, such as `-eu`, `-o errexit` or `-O extglob`; nil if the
+    /// shell runs the commands of an argument (`-c`) or of its standard input (`-s`).
     private static func script(in arguments: ArraySlice<String>) -> String? {
         var rest = arguments
         while let word = rest.popFirst() {
             guard word.hasPrefix("-") || word.hasPrefix("+") else { return word }
             if word == "-" || word == "--" { return rest.first }
-            // A long option, as bash has them.
-            if word.hasPrefix("--") { continue }
+            // A long option of bash. Two of them have a value.
+            if word.hasPrefix("--") {
+                if word == "--rcfile" || word == "--init-file" { _ = rest.popFirst() }
+                continue
+            }
             if word.contains("c") || word.contains("s") { return nil }
-            if word.contains("o") { _ = rest.popFirst() }
+            if word.contains("o") || word.contains("O") { _ = rest.popFirst() }
         }
         return nil
     }

@@ -201,7 +201,11 @@ struct RecordDetails {
     private func fates(into page: inout TextPage) {
         if let count = reply.groupFates.map(\.counts.received).max() {
             let isAll = count >= reply.group.records
-            page.heading("Fates of \(isAll ? "" : "the newest ")\(Quantity.text(count, "record"))")
+            let records = Quantity.text(count, "record")
+            page.heading(
+                "Fates of "
+                    + (count == 1
+                        ? "the \(isAll ? "only" : "newest") record" : isAll ? records : "the newest \(records)"))
             page.fields(reply.groupFates.map { ($0.destination, text(of: $0)) })
         }
         guard !reply.fates.isEmpty else { return }

@@ -44,7 +44,7 @@ extension CollectorError: CustomStringConvertible {
     package var description: String {
         switch self {
         case .invalidRecord(let index, let field, let reason):
-            "The record\(index.map { " \($0)" } ?? "") was not accepted: \(field.map { "\($0): " } ?? "")\(reason)."
+            "The record\(index.map { " at index \($0)" } ?? "") was not accepted: \(field.map { "\($0): " } ?? "")\(reason)."
         case .invalidFilter(let field, let reason): "The filter is invalid: \(field): \(reason)."
         case .tooLarge(let limit):
             "The request has more bytes or records than the daemon accepts; the limit is \(limit)."
