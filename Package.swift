@@ -84,7 +84,7 @@ let package = Package(
             name: "HTTPTransferTests", dependencies: ["HTTPTransfer", "FakeLogz", "UnixIO", "TestSockets"]),
         .testTarget(
             name: "IssuesTests",
-            dependencies: ["Issues", "IssueTestSupport", "IssueProtocol", "UnixIO", "TestSockets"]),
+            dependencies: ["Issues", "IssueBrowsing", "IssueTestSupport", "IssueProtocol", "UnixIO", "TestSockets"]),
         // The call forms once more, as a client of the mode of Swift 5 compiles them.
         .testTarget(
             name: "IssuesSwift5Tests", dependencies: ["Issues", "IssuesPresenting", "CommonNames"],

@@ -117,8 +117,10 @@ extension IssueBrowser {
     public func merge(
         _ groups: [String], into target: String, reason: String? = nil
     ) async throws -> (group: IssueGroup, count: Int) {
+        // If it were repeated, the reply would count no issue as merged.
         let reply = try await call(
-            CollectorCalls.mergeGroups, MergeGroupsParameters(into: target, groups: groups, reason: reason))
+            CollectorCalls.mergeGroups, MergeGroupsParameters(into: target, groups: groups, reason: reason),
+            usesOwnConnection: true)
         return (reply.group, Int(clamping: reply.count))
     }
 
@@ -178,6 +180,9 @@ extension IssueBrowser {
     /// Merges all issues whose titles match a pattern into one issue of the same user and application. Also applies to
     /// future issues.
     ///
+    /// If the daemon stops before it replies, see whether ``corrections(of:)`` has the rule before you call this function
+    /// again. Otherwise there may be two rules.
+    ///
     /// - Parameters:
     ///   - template: The pattern for titles. `*` matches any text.
     ///   - group: The id of the group that gets the records.
@@ -193,7 +198,7 @@ extension IssueBrowser {
     ) async throws -> (group: IssueGroup, count: Int) {
         let parameters = AddGroupRuleParameters(
             group: group, template: template, reason: reason, isDryRun: isDryRun ? true : nil)
-        let reply = try await call(CollectorCalls.addGroupRule, parameters)
+        let reply = try await call(CollectorCalls.addGroupRule, parameters, usesOwnConnection: true)
         return (reply.group, Int(clamping: reply.count))
     }
 
@@ -263,7 +268,7 @@ extension IssueBrowser {
     {
         let parameters = FlushParameters(destination: destination, timeout: timeout)
         let reply = try await call(
-            CollectorCalls.flush, parameters, timeout: parameters.replyTimeout, isLong: true
+            CollectorCalls.flush, parameters, timeout: parameters.replyTimeout, usesOwnConnection: true
         ) {
             IssueDeliveryError($0, destination: destination)
         }
@@ -378,7 +383,8 @@ extension IssueBrowser {
     ) async throws -> (deployment: IssueDeployment, isNew: Bool) {
         let parameters = DeployParameters(
             app: app, version: version, at: time, commit: commit, note: note, user: user)
-        let reply = try await call(CollectorCalls.deploy, parameters)
+        // If it were repeated, the reply would say that the deployment was known.
+        let reply = try await call(CollectorCalls.deploy, parameters, usesOwnConnection: true)
         return (reply.deployment, reply.isKnown != true)
     }
 
@@ -386,6 +392,9 @@ extension IssueBrowser {
     ///
     /// The states of issues do not change. If records of the version have arrived and it has no other declared
     /// deployment, the version is listed as observed afterwards.
+    ///
+    /// If the daemon stops before it replies, see whether ``deployments(of:limit:after:)`` still has the deployment
+    /// before you call this function again. Otherwise an earlier one may be removed, too.
     ///
     /// - Parameters:
     ///   - app: The name of the application.
@@ -400,7 +409,7 @@ extension IssueBrowser {
         _ app: String, version: String, user: UInt32? = nil
     ) async throws -> IssueDeployment {
         let parameters = RemoveDeploymentParameters(app: app, version: version, user: user)
-        let reply = try await call(CollectorCalls.removeDeployment, parameters)
+        let reply = try await call(CollectorCalls.removeDeployment, parameters, usesOwnConnection: true)
         return reply.deployment
     }
 

@@ -157,15 +157,18 @@ public struct IssueBrowser: Sendable {
 
     /// Calls a method and returns its reply.
     ///
-    /// If `timeout` is nil, the call waits indefinitely. If `isLong` is `true`, it uses a separate connection.
+    /// If `timeout` is nil, the call waits indefinitely. If `usesOwnConnection` is `true`, it uses a separate connection
+    /// and is never repeated.
     /// `makeFailure` converts an error of the connection.
     func call<Parameters, Reply>(
         _ call: CollectorCall<Parameters, Reply>, _ parameters: Parameters, timeout: Duration? = .seconds(45),
-        isLong: Bool = false, makeFailure: (CollectorConnectionError) -> IssueDeliveryError = { IssueDeliveryError($0) }
+        usesOwnConnection: Bool = false,
+        makeFailure: (CollectorConnectionError) -> IssueDeliveryError = { IssueDeliveryError($0) }
     ) async throws -> Reply {
         do {
             let json = try await CollectorClient.current.call(
-                call.method, json: parameters.json, at: .init(socket: socket), timeout: timeout, isLong: isLong)
+                call.method, json: parameters.json, at: .init(socket: socket), timeout: timeout,
+                usesOwnConnection: usesOwnConnection)
             return try BrowserReply(json).value
         } catch let error as CollectorConnectionError {
             throw makeFailure(error)
@@ -177,7 +180,7 @@ public struct IssueBrowser: Sendable {
         _ call: CollectorCall<Parameters, Reply>, _ parameters: Parameters,
         makeFailure: (CollectorConnectionError) -> IssueDeliveryError = { IssueDeliveryError($0) }
     ) async throws -> Reply {
-        try await self.call(call, parameters, timeout: nil, isLong: true, makeFailure: makeFailure)
+        try await self.call(call, parameters, timeout: nil, usesOwnConnection: true, makeFailure: makeFailure)
     }
 }
 

@@ -1,3 +1,4 @@
+import IssueBrowsing
 import IssueProtocol
 import IssueTestSupport
 import Issues
@@ -98,6 +99,28 @@ struct CollectorClientTests {
                 let collector = try FakeCollector(path: fixture.path)
                 try await show(at: fixture)
                 try await onThread { collector.stop() }
+            }
+        }
+    }
+
+    private static let changes: [@Sendable (IssueBrowser) async throws -> Void] = [
+        { _ = try await $0.removeDeployment("shop", version: "2.4.0") },
+        { _ = try await $0.addRule("Order * failed", mergingInto: "g1") },
+        { _ = try await $0.deploy("shop", version: "2.4.0") },
+        { _ = try await $0.merge(["g2"], into: "g1") },
+    ]
+
+    @Test("A change that has another effect or reply the second time is not repeated if it gets no reply")
+    func changes() async throws {
+        try await CollectorFixture.with { fixture in
+            let browser = IssueBrowser(socket: fixture.path)
+            for (index, change) in Self.changes.enumerated() {
+                // After a reply, the shared connection counts as used.
+                let unknown = await #expect(throws: IssueDeliveryError.self) { try await browser.show("x") }
+                #expect(unknown?.code == .notFound)
+                let lost = await #expect(throws: IssueDeliveryError.self) { try await change(browser) }
+                #expect(lost?.code == .unreachable)
+                #expect(fixture.collector?.state.withLock { $0.changes } == index + 1)
             }
         }
     }

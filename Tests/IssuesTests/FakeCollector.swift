@@ -41,6 +41,8 @@ final class FakeCollector: Sendable {
         var awaits = 0
         /// The number of calls of `Flush`, which are never answered.
         var flushes = 0
+        /// The number of calls that change a deployment or the grouping. They close the connection without a reply.
+        var changes = 0
         /// Whether the fates of all records are pending.
         var holdsFates = false
         var isReleased = false

@@ -54,14 +54,13 @@ final class FakeSession: Sendable {
             collector.state.withLock { $0.flushes += 1 }
             collector.state.broadcast()
             return true
-        case .records?, .list?, .status?, .limits?, .retention?, .histogram?, .setState?, .deploy?, .removeDeployment?,
-            .deployments?,
-            .deadLetters?,
-            .requeue?, .mergeGroups?,
-            .splitGroup?, .splitByField?, .addGroupRule?, .corrections?, .undoCorrection?, .explain?, .explainRecord?,
-            .suggestMerges?,
-            .purge?,
-            .backup?, .repair?, .testNotifier?, .addSilence?, .listSilences?, .endSilence?, nil:
+        case .deploy?, .removeDeployment?, .mergeGroups?, .addGroupRule?:
+            collector.state.withLock { $0.changes += 1 }
+            return false
+        case .records?, .list?, .status?, .limits?, .retention?, .histogram?, .setState?, .deployments?, .deadLetters?,
+            .requeue?, .splitGroup?, .splitByField?, .corrections?, .undoCorrection?, .explain?, .explainRecord?,
+            .suggestMerges?, .purge?, .backup?, .repair?, .testNotifier?, .addSilence?, .listSilences?, .endSilence?,
+            nil:
             return send(CollectorError.methodNotFound(call.method).reply.message)
         }
     }

@@ -6,7 +6,7 @@ internal import UnixIO
 ///
 /// All tasks of the process share one thread. For each socket, they share one connection for queries and one for
 /// awaiting fates, since the daemon processes the calls of a connection one after another. Streams, and operations that
-/// may take long, have connections of their own.
+/// may take long or must not be repeated, have connections of their own.
 ///
 /// The thread starts with the first call. A shared connection closes when no task has used it for a while, and the
 /// thread ends with the last connection. A cancelled task stops waiting immediately.
@@ -97,17 +97,19 @@ package final class CollectorClient: Sendable {
     ///   - endpoint: The daemon's socket.
     ///   - timeout: The timeout for everything together: connecting, waiting for earlier calls on the shared
     ///     connection, and the reply. Nil waits indefinitely.
-    ///   - isLong: `true` if the call may take long. It then uses a separate connection.
+    ///   - usesOwnConnection: `true` if the call may take long, or if calling the method twice is not harmless.
     /// - Returns: The parameters of the reply, a JSON object.
     /// - Throws: ``CollectorConnectionError``, or `CancellationError` if the task is cancelled.
     package func call(
         _ method: CollectorMethod, json parameters: [UInt8], at endpoint: Endpoint, timeout: Duration? = .seconds(45),
-        isLong: Bool = false
+        usesOwnConnection: Bool = false
     ) async throws -> [UInt8] {
         let call = QueuedCall(
             message: VarlinkCall(method: method.fullName, parameters: parameters).message,
             deadline: timeout.map { MonotonicClock.now.advanced(by: $0) })
-        return try await value(of: call.reply) { submit(.call(call, endpoint, onOwnConnection: isLong)) }.parameters
+        return try await value(of: call.reply) {
+            submit(.call(call, endpoint, onOwnConnection: usesOwnConnection))
+        }.parameters
     }
 
     /// Waits until no fate of a record is pending, or until the timeout. If the first lookup has neither succeeded nor
