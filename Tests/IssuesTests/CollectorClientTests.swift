@@ -1,9 +1,10 @@
 import IssueBrowsing
 import IssueProtocol
 import IssueTestSupport
-import Issues
 import Testing
 import UnixIO
+
+@testable import Issues
 
 @Suite("Calls that tasks make to the daemon")
 struct CollectorClientTests {
@@ -126,6 +127,20 @@ struct CollectorClientTests {
     }
 
     // MARK: Fates
+
+    @Test("A record is waited for no longer than its timeout if its first lookup fails after the timeout")
+    func lateFailure() {
+        let start = MonotonicClock.now
+        func after(_ milliseconds: Int) -> KernelInstant { start.advanced(by: .milliseconds(milliseconds)) }
+        let record = AwaitedRecord(id: "r1", destination: nil, deadline: after(100), retries: true)
+        let queue = AwaitQueue()
+        queue.add(record)
+        _ = queue.removeFinished(at: after(100))
+        #expect(!record.reply.isFinished)
+        queue.connectFailed(.unreachable(path: "/x", .noSuchFile), at: after(300))
+        _ = queue.removeFinished(at: after(300))
+        #expect(record.reply.isFinished)
+    }
 
     @Test("10,000 records are awaited at once on one connection")
     func manyFates() async throws {

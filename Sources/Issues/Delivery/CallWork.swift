@@ -299,6 +299,7 @@ final class AwaitQueue: CallWork {
         for index in pending.indices {
             pending[index].failure = error
             if !pending[index].record.retries { pending[index].record.reply.finish(.failure(error)) }
+            nextEnd = min(nextEnd, pending[index].end)
         }
         pending.removeAll { $0.hasEnded }
     }
