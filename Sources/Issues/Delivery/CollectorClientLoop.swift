@@ -132,7 +132,7 @@ private final class CallChannel {
 
     private static let connectTimeout: Duration = .seconds(5)
     // The kernel does not report when a listen queue has room again.
-    private static let backlogDelay: Duration = .milliseconds(20)
+    private static let fullQueueDelay: Duration = .milliseconds(20)
 
     init(
         _ work: any CallWork, at endpoint: CollectorClient.Endpoint, poller: LinkPoller, token: UInt64, isShared: Bool,
@@ -214,7 +214,7 @@ private final class CallChannel {
             hasReplied = false
             hasUnread = false
         } catch .unreachable(_, .wouldBlock) where now < deadline {
-            nextAttempt = now.advanced(by: Self.backlogDelay)
+            nextAttempt = now.advanced(by: Self.fullQueueDelay)
         } catch .unreachable(let path, .wouldBlock) {
             connectFailed(.unreachable(path: path, .timedOut), at: now)
         } catch {

@@ -93,7 +93,7 @@ package final class Delivery: Sendable {
     /// daemon.
     func submit(_ report: IssueReport, receipt: ReceiptState? = nil) {
         guard !paths.isEmpty else {
-            receipt?.fail(IssueDeliveryError(.disabled, "Delivery is disabled because ISSUED_SOCKET is empty."))
+            receipt?.fail(IssueDeliveryError(CollectorConnectionError.disabled))
             return
         }
         let report = report.redacted

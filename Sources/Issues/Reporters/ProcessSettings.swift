@@ -27,16 +27,15 @@ package struct ProcessSettings: Sendable {
     ///   - isTesting: `true` if this process runs tests. `ISSUED_REPORTERS` is ignored then.
     ///   - variable: Returns the value of an environment variable; nil if it is not set.
     package init(isTesting: Bool = false, variable: (String) -> String?) {
-        func given(_ name: String) -> String? { variable(name).flatMap { $0.isEmpty ? nil : $0 } }
         func read<Value: RawRepresentable<String> & CaseIterable>(_ name: String) -> Value? {
-            guard let text = given(name) else { return nil }
+            guard let text = variable(name).nonEmpty else { return nil }
             let value = Value(rawValue: text)
             if value == nil { addWarning(name, text, Value.allCases.map(\.rawValue), "The value is ignored.") }
             return value
         }
         level = read("ISSUED_LEVEL") ?? level
         backtrace = read("ISSUED_BACKTRACE") ?? backtrace
-        if !isTesting, let text = given("ISSUED_REPORTERS") { readReporters(text) }
+        if !isTesting, let text = variable("ISSUED_REPORTERS").nonEmpty { readReporters(text) }
     }
 
     private static let namedReporters: [(name: String, reporters: [any IssueReporter])] = [
@@ -98,14 +97,15 @@ struct ProcessDefaults: Sendable {
 
     private init() {
         let path = CurrentProcess.executable ?? "unknown"
-        name = Self.variable("ISSUED_APP") ?? path.split(separator: "/").last.map(String.init) ?? path
-        version = Self.variable("ISSUED_VERSION")
-        environment = Self.variable("ISSUED_ENVIRONMENT")
+        name = ProcessEnvironment["ISSUED_APP"].nonEmpty ?? path.split(separator: "/").last.map(String.init) ?? path
+        version = ProcessEnvironment["ISSUED_VERSION"].nonEmpty
+        environment = ProcessEnvironment["ISSUED_ENVIRONMENT"].nonEmpty
     }
+}
 
-    private static func variable(_ name: String) -> String? {
-        ProcessEnvironment[name].flatMap { $0.isEmpty ? nil : $0 }
-    }
+extension String? {
+    /// The text; nil if it is empty.
+    fileprivate var nonEmpty: String? { flatMap { $0.isEmpty ? nil : $0 } }
 }
 
 /// The properties of an application. Each of its issues includes them.
