@@ -222,9 +222,7 @@ extension IssueBrowser {
         let reply = try await call(CollectorCalls.histogram, parameters) { error in
             guard case .refused(.invalidFilter("bucket", let reason)) = error else { return IssueDeliveryError(error) }
             return IssueDeliveryError(
-                .refused,
-                "Invalid bucket length \(bucket) (\(reason)). Use whole minutes, and divide the time range of the "
-                    + "filter into at most 1,000 buckets. Without a since, the range is 24 hours.")
+                .refused, "Invalid bucket length \(bucket): \(reason). Without a since, the time range is 24 hours.")
         }
         return Histogram(start: reply.start, bucket: bucket, series: reply.series)
     }

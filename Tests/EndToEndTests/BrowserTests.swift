@@ -131,7 +131,9 @@ struct BrowserTests {
                     try await browser.histogram(bucket: bucket)
                 }
                 #expect(error?.code == .refused)
-                #expect(error?.message.contains("Use whole minutes") == true)
+                let beginning = "Invalid bucket length \(bucket): "
+                #expect(error?.message.hasPrefix(beginning) == true)
+                #expect(error?.message.hasSuffix(". Without a since, the time range is 24 hours.") == true)
             }
             #expect(try await browser.histogram(bucket: .seconds(120)).series.first?.counts.count == 721)
         }

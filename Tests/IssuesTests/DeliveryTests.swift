@@ -249,7 +249,7 @@ struct DeliveryTests {
             #expect(
                 error
                     == IssueDeliveryError(
-                        .notFound, "The destination is unknown: there is no destination 'nowhere'; known: LogzIO."))
+                        .notFound, "There is no destination 'nowhere'; known: LogzIO."))
         }
     }
 

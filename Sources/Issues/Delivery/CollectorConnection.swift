@@ -335,7 +335,7 @@ extension IssueDeliveryError {
         if let destination, error == .refused(.notFound(id: destination)) {
             self.init(.notFound, "There is no destination named \(destination).")
         } else if destination != nil, case .refused(.invalidFilter("destination", let reason)) = error {
-            self.init(.notFound, "The destination is unknown: \(reason).")
+            self.init(.notFound, "\(reason.prefix(1).uppercased())\(reason.dropFirst()).")
         } else {
             self.init(error)
         }
