@@ -254,8 +254,10 @@ package struct NotifierCommand: Hashable, Sendable {
         case "t": return "\t"
         case "x":
             let digits = rest.prefix(2)
-            // A byte above 0x7F alone is not UTF-8.
-            guard digits.count == 2, let code = UInt8(digits, radix: 16), code > 0, code < 0x80 else { return nil }
+            // `UInt8` accepts a sign, too. A byte above 0x7F alone is not UTF-8.
+            guard digits.count == 2, digits.allSatisfy(\.isHexDigit), let code = UInt8(digits, radix: 16), code > 0,
+                code < 0x80
+            else { return nil }
             rest = rest.dropFirst(2)
             return String(UnicodeScalar(code))
         case _: return nil

@@ -202,6 +202,7 @@ struct NotifierConfigurationTests {
         (#""/opt/my tool" $HOME * | > ;"#, ["/opt/my tool", "$HOME", "*", "|", ">", ";"]),
         ("page", nil), ("", nil), ("-/bin/page", nil), ("/bin/", nil), (#"/bin/page "open"#, nil),
         (#"/bin/page \q"#, nil), (#"/bin/page \x0"#, nil), (#"/bin/page \x00"#, nil), (#"/bin/page \xff"#, nil),
+        (#"/bin/page \x+1"#, nil), (#"/bin/page \x-0"#, nil), (#"/bin/page \x٣٣"#, nil),
         (#"/bin/page \"#, nil), ("/bin/page" + String(repeating: " a", count: 64), nil),
     ]
 
