@@ -158,7 +158,7 @@ extension ValueForm where Value == Rate {
     static var escalation: Self {
         let periods: ClosedRange<Duration> = .seconds(10)...(.seconds(30 * 86_400))
         return ValueForm(
-            expected: "a rate such as 100/h or 500/15min, with a period from 10s to 30d, or 0: never",
+            expected: "a rate such as 100/h or 500/15min, \(RateText.bounds(periods)), or 0: never",
             parse: { text in
                 RateText.parse(text).flatMap { $0.isUnlimited || periods ~= $0.period ? $0 : nil }
             }, text: { RateText.text($0) })
@@ -184,7 +184,8 @@ extension ValueForm where Value == [String] {
     /// Names separated by blanks. Each may end with `*`, which stands for any text.
     static var patterns: Self {
         ValueForm(
-            expected: "at most 50 names of at most 256 bytes, separated by blanks; only the end of a name can be *",
+            expected: "at most 50 names of at most 256 bytes, separated by blanks; only the end of a name can be *, "
+                + "and no name begins with #",
             parse: { text in
                 let words = text.split(whereSeparator: \.isBlank).map { String($0) }
                 let hasWrong = words.contains {

@@ -111,7 +111,7 @@ extension ValueForm where Value == Duration {
 extension ValueForm where Value == Rate {
     static var rate: Self {
         ValueForm(
-            expected: "a rate such as 60/min or 1/5min, or 0: no limit",
+            expected: "a rate such as 60/min or 1/5min, \(RateText.bounds()), or 0: no limit",
             parse: { RateText.parse($0) }, text: { RateText.text($0) })
     }
 }
@@ -353,6 +353,13 @@ enum ProxyURL {
 /// Rates: a count per duration, such as `1/5min` or `60/min`. A count of 0 means no limit.
 package enum RateText {
     private static let maxCount: Int64 = 1_000_000_000
+    private static let periods: ClosedRange<Duration> = .milliseconds(1)...(.seconds(366 * 86_400))
+
+    /// A phrase about the bounds of a rate, with the given bounds of its period.
+    static func bounds(_ periods: ClosedRange<Duration> = RateText.periods) -> String {
+        "with a count of at most \(maxCount) and a period from \(DurationText.text(periods.lowerBound)) to "
+            + DurationText.text(periods.upperBound)
+    }
 
     /// Returns the rate; nil if the text is invalid.
     package static func parse(_ text: String) -> Rate? {
@@ -365,7 +372,7 @@ package enum RateText {
         // "60/min" means 60 in one minute.
         let period = parts[1].first?.isASCIIDigit == true ? String(parts[1]) : "1\(parts[1])"
         guard !parts[1].isEmpty, let duration = DurationText.parse(period, bareUnit: nil),
-            duration >= .milliseconds(1), duration <= .seconds(366 * 86_400)
+            periods ~= duration
         else { return nil }
         return count == 0 ? .unlimited : Rate(count, per: duration)
     }

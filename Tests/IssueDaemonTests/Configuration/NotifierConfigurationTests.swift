@@ -93,7 +93,7 @@ struct NotifierConfigurationTests {
             (
                 "[Notify a]\nURL=https://h/\nApps=shop # only shop",
                 "a.conf:3: Invalid Apps=shop # only shop; expected at most 50 names of at most 256 bytes, separated by "
-                    + "blanks; only the end of a name can be *. A comment must be on a line of its own."
+                    + "blanks; only the end of a name can be *, and no name begins with #. A comment must be on a line of its own."
             ),
             (
                 "[Notify]\nURL=https://h/\n[Notify webhook]\nURL=https://h/",

@@ -64,6 +64,20 @@ struct ValueTests {
         #expect(RateText.parse(text) == nil)
     }
 
+    @Test("The description of a rate gives the bounds of its count and period")
+    func rateBounds() {
+        #expect(
+            ValueForm<Rate>.rate.expected
+                == "a rate such as 60/min or 1/5min, with a count of at most 1000000000 and a period from 1ms to 366d, "
+                + "or 0: no limit")
+        #expect(
+            ValueForm<Rate>.escalation.expected
+                == "a rate such as 100/h or 500/15min, with a count of at most 1000000000 and a period from 10s to "
+                + "30d, or 0: never")
+        #expect(RateText.parse("1000000000/ms") != nil && RateText.parse("1000000001/s") == nil)
+        #expect(RateText.parse("1/366d") != nil && RateText.parse("1/367d") == nil)
+    }
+
     @Test(
         "A printed value is parsed as the same value",
         arguments: [0, 1, 999, 1_000, 60_000_000, 90_000_000, 86_400_000_123])
