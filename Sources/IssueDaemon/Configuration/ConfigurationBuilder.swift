@@ -45,12 +45,14 @@ struct ConfigurationBuilder {
         Self.assign(section, to: &settings, by: ConfigurationTable.notifier)
         let notifier = resolve(section) { $0.notifier(settings) }
         let name = section.targetName
-        guard !configuration.notifiers.contains(where: { $0.name == name }),
-            !configuration.misconfiguredNotifiers.contains(where: { $0.name == name })
-        else {
-            return addProblem(
-                section.location, "Two notifiers are named “\(name)”; this one is ignored. Rename one of them.",
-                section)
+        // As with destinations, neither of two notifiers with the same name is used.
+        let clashing = configuration.notifiers.filter { $0.name == name }.map {
+            MisconfiguredNotifier(name: $0.name, settings: $0.settings)
+        }
+        configuration.notifiers.removeAll { $0.name == name }
+        configuration.misconfiguredNotifiers += clashing
+        guard !configuration.misconfiguredNotifiers.contains(where: { $0.name == name }) else {
+            return addProblem(section.location, "Two notifiers are named “\(name)”; rename one of them.", section)
         }
         if let notifier {
             configuration.notifiers.append(notifier)

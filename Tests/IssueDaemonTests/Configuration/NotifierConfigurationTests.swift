@@ -97,7 +97,7 @@ struct NotifierConfigurationTests {
             ),
             (
                 "[Notify]\nURL=https://h/\n[Notify webhook]\nURL=https://h/",
-                "a.conf:3: Two notifiers are named “webhook”; this one is ignored. Rename one of them."
+                "a.conf:3: Two notifiers are named “webhook”; rename one of them."
             ),
             (
                 "[Notify a]\nURL=https://h/\nURLCredential=x",
@@ -245,6 +245,21 @@ struct NotifierConfigurationTests {
         #expect(effective.configuration.notifiers.map(\.name) == ["good"])
         #expect(effective.configuration.misconfiguredNotifiers.map(\.name) == ["bad"])
         #expect(effective.faults.map(\.kind) == [.notifier])
+    }
+
+    @Test("Of two notifiers with the same name, both are paused, as the status says")
+    func sameName() throws {
+        let folder = try ConfigurationFolder()
+        let text = "[Notify]\nURL=https://first/\n[Notify webhook]\nURL=https://second/\n[Notify good]\nURL=https://h/"
+        try folder.write(text, to: "issued.conf")
+        var reader = ConfigurationReader(environment: folder.environment(), purpose: .running)
+        let reading = reader.read(.file("\(folder.path)/issued.conf"))
+        let effective = EffectiveConfiguration(reading, lastValid: nil)
+        #expect(effective.explanation == "the affected destinations and notifiers are paused")
+        #expect(effective.configuration.notifiers.map(\.name) == ["good"])
+        let paused = effective.configuration.misconfiguredNotifiers
+        #expect(paused.map(\.name) == ["webhook"])
+        #expect(paused.first?.settings.url?.origin == "first:443")
     }
 
     @Test("An error of a notifier is a general fault if a destination of the files is not used because of the error")
