@@ -115,7 +115,7 @@ struct ServiceUnit: Equatable {
     /// The credentials that the shipped unit loads.
     static let credentials: Set<String> = ["logzio-token"]
 
-    /// The user that `User=` sets; `issued` if the unit sets none or is not installed.
+    /// The user of the service; `issued` if the unit is not installed or is masked.
     var user = "issued"
     var writablePaths: [String] = []
     var isInstalled = false
@@ -135,7 +135,8 @@ struct ServiceUnit: Equatable {
         let ordered = dropIns.keys.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }.compactMap { dropIns[$0] }
         for path in [unitFile].compactMap({ $0 }) + ordered {
             guard let content = try? FileSystem.read(path, limit: ConfigurationFile.sizeLimit) else { continue }
-            isInstalled = isInstalled || path == unitFile
+            // An empty file masks the unit. Without `User=`, systemd runs a service as root.
+            if path == unitFile, !content.isEmpty { (isInstalled, user) = (true, "root") }
             for section in ConfigurationFile(path: path, content: content).sections where section.kind == "Service" {
                 for assignment in section.assignments { apply(assignment, in: path) }
             }

@@ -55,6 +55,20 @@ struct CheckSubjectTests {
         #expect(subject.warnings(on: "/opt/issues.db", unit: unit).first?.contains("ReadWritePaths=/opt") == true)
     }
 
+    @Test("A unit without User= runs as root, unless it is masked")
+    func withoutUser() throws {
+        let folder = try ConfigurationFolder()
+        try folder.write("[Service]\nProtectSystem=strict\n", to: "lib/issued.service")
+        let lib = "\(folder.path)/lib"
+        #expect(ServiceUnit(folders: [lib]).user == "root")
+        #expect(try subject(callerID: 0, unit: ServiceUnit(folders: [lib])).explanation == "user root")
+        try folder.write("[Service]\nUser=alice\n", to: "lib/issued.service.d/10.conf")
+        #expect(ServiceUnit(folders: [lib]).user == "alice")
+        try folder.write("", to: "masked/issued.service")
+        let masked = ServiceUnit(folders: ["\(folder.path)/masked"])
+        #expect(masked.user == "issued" && !masked.isInstalled)
+    }
+
     @Test("A database that can't be created at Path= is an error")
     func path() throws {
         let folder = try ConfigurationFolder()
