@@ -157,12 +157,15 @@ struct StoreMaintenance {
         } else if hasOldMarks {
             let oldest = writer.logTime(wall: Clock.wall, monotonic: now).advanced(by: .zero - Self.markAge)
             hasOldMarks = try writer.deleteProducerMarks(before: oldest)
+            if !hasOldMarks { lastFailure = nil }
         } else if let group = quietGroup {
             try resolveQuiet(writer, above: group, at: now)
         } else if isShrinking, isIdle {
             isShrinking = try writer.shrink(pages: Self.pagesPerStep) > 0
+            guard !isShrinking else { return }
             // The file shrinks when the WAL is copied into it.
-            if !isShrinking { try writer.checkpoint() }
+            try writer.checkpoint()
+            lastFailure = nil
         }
     }
 
@@ -299,7 +302,9 @@ struct StoreMaintenance {
         let step = try writer.resolveQuiet(above: group, wall: Clock.wall, monotonic: now)
         quietCount += step.resolved
         quietGroup = step.isDone ? nil : step.last
-        if step.isDone, quietCount > 0 { log.notice(.storeQuietResolved, ["issues": "\(quietCount)"]) }
+        guard step.isDone else { return }
+        lastFailure = nil
+        if quietCount > 0 { log.notice(.storeQuietResolved, ["issues": "\(quietCount)"]) }
     }
 
     /// Performs the next step of removing records.

@@ -184,6 +184,44 @@ struct StoreMaintenanceTests {
         }
     }
 
+    @Test("A failure is logged again after the tasks of maintenance have succeeded, also if no records are removed")
+    func repeatedFailure() throws {
+        try ScanFixture.withPath { path in
+            let fixture = try Fixture(path)
+            try fixture.forgetAll()
+            var retention = RetentionSettings(keepFree: 0)
+            // On a small file system, few free pages are returned, too.
+            retention.fileSystemBytes = 4 << 20
+            var maintenance = StoreMaintenance(folder: fixture.folder, removed: {}, log: .silent)
+            var now = Clock.monotonic
+            /// Performs the check that follows a failure and the steps that it chooses.
+            func succeed(isIdle: Bool) throws {
+                now = now.advanced(by: .seconds(120))
+                for _ in 0..<1000 { try maintenance.step(fixture.writer, isIdle: isIdle, at: now) }
+            }
+            func isLogged() -> Bool { maintenance.failed(by: .noSpace, at: now) }
+            // While the writer is not idle, no pages are returned. The first check deletes old producer marks.
+            fixture.writer.reload(LimitSettings(), retention)
+            try succeed(isIdle: false)
+            #expect(isLogged() && !isLogged())
+            // Only free pages are returned, since marks are deleted once an hour.
+            let pages = try fixture.number("PRAGMA page_count")
+            try succeed(isIdle: true)
+            #expect(try fixture.number("PRAGMA page_count") < pages)
+            #expect(isLogged() && !isLogged())
+            retention.resolveAfter = .seconds(60)
+            fixture.writer.reload(LimitSettings(), retention)
+            try succeed(isIdle: false)
+            #expect(isLogged() && !isLogged())
+            // An hour later, marks are deleted again.
+            retention.resolveAfter = .zero
+            fixture.writer.reload(LimitSettings(), retention)
+            now = now.advanced(by: .seconds(3600))
+            try succeed(isIdle: false)
+            #expect(isLogged())
+        }
+    }
+
     @Test(
         "If a limit on space is lowered, the newest records remain, as many as fit, whatever range they are in")
     func lowered() throws {
