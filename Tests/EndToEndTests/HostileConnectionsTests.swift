@@ -180,6 +180,8 @@ struct HostileConnectionsTests {
             #expect(try client.allRecords().isEmpty)
             #expect(try client.refusal(of: .purge, PurgeParameters(filter: IssueFilter())) == .denied)
             #expect(try client.refusal(of: .flush, FlushParameters()) == .denied)
+            try client.send(#"{"method":"org.issued.Collector.Flush","parameters":{"destination":1}}"# + "\0")
+            #expect(CollectorError(try client.reply()) == .denied)
             #expect(try client.refusal(of: .show, ShowParameters(id: secret)) == .notFound(id: secret))
             // Running calls now return only the user's own records.
             _ = try root.report("Unseen")

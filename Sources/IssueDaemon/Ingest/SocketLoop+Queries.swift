@@ -19,10 +19,9 @@ extension SocketLoop {
         }
     }
 
-    /// The methods that only operators may call. The right is checked before the parameters are read. `Flush` is not
-    /// listed, because `flush` checks the right itself.
+    /// The methods that only operators may call. The right is checked before the parameters are read.
     private static let operatorMethods: Set<CollectorMethod> = [
-        .purge, .backup, .repair, .requeue, .testNotifier, .addSilence, .endSilence,
+        .flush, .purge, .backup, .repair, .requeue, .testNotifier, .addSilence, .endSilence,
     ]
 
     private func dispatch(
@@ -178,7 +177,6 @@ extension SocketLoop {
     }
 
     private func flush(_ parameters: FlushParameters, _ connection: ClientConnection) throws(CollectorError) {
-        guard isOperator(connection) else { throw .denied }
         let until = Clock.monotonic.advanced(by: parameters.timeout ?? Self.defaultTimeout)
         guard let token = connection.state.queryToken else { preconditionFailure("A flush belongs to a query") }
         let completion = FlushCompletion(connection: connection.id, queryToken: token)
