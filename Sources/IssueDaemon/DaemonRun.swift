@@ -135,7 +135,7 @@ final class DaemonRun {
         startMissingServices(configuration)
         if storeLock.takeUnreportedLoss() {
             notifiers.report(
-                .storeFault, "records with receipts are lost: the database or its WAL was removed or damaged")
+                .storeFault, "some records with receipts are lost: the database or its WAL was removed or damaged")
         }
         if let text = corruptionCheck.takeSetAside() { notifiers.report(.storeFault, text) }
         socketThread = try JoinableThread(name: "socket") {

@@ -270,8 +270,7 @@ final class StatusRegistry: Sendable {
             if let reason = forwarder.view.reason { text += " (\(reason))" }
         }
         var notes = [state.configurationNote].compactMap { $0 }
-        let asideCount = databasesSetAside.count
-        if asideCount > 0 { notes.append("\(asideCount) \(asideCount == 1 ? "database" : "databases") set aside") }
+        if !setAsideFaults.isEmpty { notes.append("database files set aside") }
         guard !notes.isEmpty else { return text }
         return "\(text); \(notes.joined(separator: "; ")): see issuectl status"
     }
@@ -301,10 +300,10 @@ final class StatusRegistry: Sendable {
             }
             if let found = state.commitsLostAt {
                 store.add(
-                    "records from before \(found.description) are lost, although they had receipts: the database or "
-                        + "its WAL was removed or damaged (shown until the next start)", .commitsLost)
+                    "some records from before \(found.description) are lost, although they had receipts: the "
+                        + "database or its WAL was removed or damaged (shown until the next start)", .commitsLost)
             }
-            for fault in databasesSetAside { store.add(fault, .setAside) }
+            for fault in setAsideFaults { store.add(fault, .setAside) }
             for fault in state.configurationFaults { store.add(fault.text, fault.kind) }
             if state.needsRestart {
                 store.add(
@@ -348,7 +347,7 @@ final class StatusRegistry: Sendable {
 
     /// A sentence for each database that was moved aside, and for each WAL that was moved aside without its database.
     /// The files stay next to the database until an operator removes them.
-    private var databasesSetAside: [String] {
+    private var setAsideFaults: [String] {
         let folder = FileSystem.parentFolder(of: path)
         let beginning = "\(FileSystem.name(of: path)).damaged-"
         let names = Set(((try? FileSystem.names(in: folder)) ?? []).filter { $0.hasPrefix(beginning) })

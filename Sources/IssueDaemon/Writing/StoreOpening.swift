@@ -146,8 +146,8 @@ struct StoreOpening: Sendable {
         let file = isWALAlone ? name + "-wal" : name
         corruptionCheck.noteSetAside(
             isWALAlone
-                ? "\(StoreStatus.walFaultPrefix)was moved aside: \(file)"
-                : "the database was unusable and has been moved aside: \(file)")
+                ? "\(StoreStatus.walFaultPrefix)was set aside: \(file)"
+                : "the database could not be used and was set aside: \(file)")
         log.notice(isWALAlone ? .storeKeptWAL : .storeKeptDatabase, ["file": file])
     }
 
@@ -252,12 +252,15 @@ struct StoreLocation {
             case .regular: break
             case .symbolicLink:
                 throw .unusableLocation(
-                    "\(path + ending) is a symbolic link, which is not followed; set [Store] Path= to its target")
+                    "\(path + ending) is a symbolic link, which is not followed; "
+                        + (ending.isEmpty ? "set [Store] Path= to its target" : "move it away"))
             // In a folder that only the daemon uses, a folder with the database's name is moved aside. Elsewhere, that
             // folder may be in use, like /tmp.
             case .directory where isPrivate: break
             case .directory:
-                throw .unusableLocation("\(path + ending) is a folder; [Store] Path= must name a file in it")
+                throw .unusableLocation(
+                    "\(path + ending) is a folder; "
+                        + (ending.isEmpty ? "[Store] Path= must name a file in it" : "move it away"))
             case .socket, .pipe, .device, .unknown:
                 throw .unusableLocation("\(path + ending) is not a regular file")
             }

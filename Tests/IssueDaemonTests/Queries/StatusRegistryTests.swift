@@ -52,11 +52,11 @@ struct StatusRegistryTests {
         update([], lastValid: nil)
         #expect(statusRegistry.summary == "0 connections")
         try folder.write("", to: "issues.db.damaged-A")
-        #expect(statusRegistry.summary == "0 connections; 1 database set aside: see issuectl status")
+        #expect(statusRegistry.summary == "0 connections; database files set aside: see issuectl status")
         update([problem], lastValid: .default)
         #expect(
             statusRegistry.summary
-                == "0 connections; configuration error, using the last valid one; 1 database set aside: "
+                == "0 connections; configuration error, using the last valid one; database files set aside: "
                 + "see issuectl status")
     }
 

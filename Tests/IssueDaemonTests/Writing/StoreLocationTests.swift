@@ -50,6 +50,29 @@ struct StoreLocationTests {
     }
 
     @Test(
+        "The advice about a folder or link with a database file's name fits the file",
+        arguments: [
+            ("", "set [Store] Path= to its target", "[Store] Path= must name a file in it"),
+            ("-wal", "move it away", "move it away"), ("-shm", "move it away", "move it away"),
+        ])
+    func advice(ending: String, forLink: String, forFolder: String) throws {
+        let scratch = try ConfigurationFolder()
+        let state = "\(scratch.path)/state"
+        let path = "\(state)/issues.db"
+        let files = FileManager.default
+        try files.createDirectory(atPath: path + ending, withIntermediateDirectories: true)
+        // Other users can enter the folder, so nothing in it is moved aside.
+        try FileSystem.setMode(0o755, of: state)
+        #expect(throws: StoreFailure.unusableLocation("\(path + ending) is a folder; \(forFolder)")) {
+            try StoreLocation(path).check()
+        }
+        try files.removeItem(atPath: path + ending)
+        try files.createSymbolicLink(atPath: path + ending, withDestinationPath: "/nowhere")
+        let text = "\(path + ending) is a symbolic link, which is not followed; \(forLink)"
+        #expect(throws: StoreFailure.unusableLocation(text)) { try StoreLocation(path).check() }
+    }
+
+    @Test(
         "A folder may be reached through a symbolic link, but root follows only links of root",
         .enabled(if: getuid() == 0))
     func links() throws {

@@ -109,6 +109,7 @@ struct StoreOpeningTests {
             let named = try #require(text.split(separator: " ").last.map { String($0) })
             #expect(FileManager.default.fileExists(atPath: named), "\(text)")
             #expect(text.contains("WAL") == (file == .goneButForItsLog))
+            #expect(text.contains("was set aside: "))
         }
     }
 
