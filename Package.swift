@@ -110,8 +110,8 @@ let package = Package(
         .testTarget(
             name: "IssueDaemonTests",
             dependencies: [
-                "IssueDaemon", "IssueStore", "SQLiteKit", "IssueCore", "IssueTestSupport", "IssueProtocol", "UnixIO",
-                "CProcesses", "TestSockets",
+                "IssueDaemon", "Destinations", "IssueStore", "SQLiteKit", "IssueCore", "IssueTestSupport",
+                "IssueProtocol", "UnixIO", "CProcesses", "TestSockets",
             ]),
         .testTarget(name: "IssueBrowsingTests", dependencies: ["IssueBrowsing", "Issues", "IssueProtocol"]),
         .testTarget(

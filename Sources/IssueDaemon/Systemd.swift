@@ -58,8 +58,6 @@ package struct InheritedSockets: ~Copyable, Sendable {
             names: try ProcessEnvironment.take("LISTEN_FDNAMES"), ownPID: CurrentProcess.pid)
     }
 
-    package var count: Int { entries.count }
-
     /// Takes the first listening socket with this name.
     ///
     /// If none has it, takes the first listening socket, because the unit may choose any name. Returns nil if there is

@@ -36,9 +36,6 @@ package struct TimeShareQueue<Item: Sendable>: Sendable {
         self.maxRunningPerUser = maxRunningPerUser
     }
 
-    /// The number of waiting items of all users.
-    package var waitingCount: Int { users.values.reduce(0) { $0 + $1.items.count } }
-
     /// Adds an item after the other items of the user.
     package mutating func append(_ item: Item, user: UInt32) {
         lastSequence += 1

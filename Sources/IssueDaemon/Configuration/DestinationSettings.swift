@@ -40,9 +40,6 @@ package struct DestinationConfiguration: Hashable, Sendable {
     package var tokenFile: TokenFile?
     package var settings: DestinationSettings
 
-    /// The URL of the server, without secrets.
-    package var url: String { address.url }
-
     /// The settings for HTTP requests.
     var http: HTTPSettings {
         var http = HTTPSettings(address: address)

@@ -50,8 +50,6 @@ struct QueryInbox: Sendable {
         privileged.removeAll(of: user) { $0.connection == connection }
     }
 
-    var waitingCount: Int { shared.waitingCount + privileged.waitingCount }
-
     /// The next action of a query thread.
     enum ThreadAction: Sendable {
         case answer(QueryJob, Payer)

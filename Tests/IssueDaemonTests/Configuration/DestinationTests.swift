@@ -1,3 +1,4 @@
+import Destinations
 import Foundation
 import IssueCore
 import Testing
@@ -21,9 +22,11 @@ struct DestinationTests {
         let token = try folder.write(secret, to: "token", mode: 0o600)
         let text = "[LogzIO]\nRegion=\(region)\nCredential=\(token)\n"
 
-        #expect(try folder.load(text).destinations.first?.url == "https://\(host):8071/")
-        #expect(try folder.load(text + "Connection=insecure\n").destinations.first?.url == "http://\(host):8070/")
-        #expect(try folder.load(text + "Connection=streaming\n").destinations.first?.url == "https://\(host):5052/")
+        #expect(try folder.load(text).destinations.first?.address.url == "https://\(host):8071/")
+        #expect(
+            try folder.load(text + "Connection=insecure\n").destinations.first?.address.url == "http://\(host):8070/")
+        #expect(
+            try folder.load(text + "Connection=streaming\n").destinations.first?.address.url == "https://\(host):5052/")
     }
 
     @Test("Each destination has a name, and can override the general limits and rates")
@@ -59,7 +62,7 @@ struct DestinationTests {
         #expect(configuration.destinations.allSatisfy { $0.settings.forward.batchRecords == 7 })
         #expect(first.settings.forward.sendRate == Rate(1, per: .seconds(60)))
         #expect(first.settings.limits.overrides.count == 1)
-        #expect(second.url == "http://127.0.0.1:9000/")
+        #expect(second.address.url == "http://127.0.0.1:9000/")
         #expect([first, second].map { $0.settings[option: "Connection"] } == ["secure", "insecure"])
         #expect(second.settings[option: "Type"] == "other" && second.settings[option: "MetadataKey"] == "meta")
         #expect([first.settings.backlog, second.settings.backlog] == [.new, .all])

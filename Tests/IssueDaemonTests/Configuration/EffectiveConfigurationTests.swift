@@ -1,3 +1,4 @@
+import Destinations
 import Foundation
 import IssueCore
 import Testing
@@ -237,7 +238,7 @@ struct EffectiveConfigurationTests {
         let started = try decide(bad, lastValid: good, running: bad, in: folder)
         #expect(started.basis == .files && started.configuration.misconfigured.count == 1)
         let lost = try decide("[LogzIO]\nRegion=us\nCredential=/none\n", lastValid: good, running: good, in: folder)
-        #expect(lost.isValid && lost.configuration.destinations.first?.url == "https://listener.logz.io:8071/")
+        #expect(lost.isValid && lost.configuration.destinations.first?.address.url == "https://listener.logz.io:8071/")
     }
 
     @Test("A private copy of a valid configuration is kept, and is found despite errors in the files")

@@ -1,3 +1,4 @@
+import Destinations
 import Foundation
 import IssueCore
 import Testing
@@ -130,7 +131,7 @@ struct ManualTests {
         let configuration = try folder.load(section, ["CREDENTIALS_DIRECTORY": "\(folder.path)/credentials"])
 
         #expect(configuration.destinations.count == 1)
-        #expect(configuration.destinations.first?.url == "https://listener-eu.logz.io:8071/")
+        #expect(configuration.destinations.first?.address.url == "https://listener-eu.logz.io:8071/")
         #expect(configuration.destinations.first?.name == "logzio")
     }
 
