@@ -73,6 +73,10 @@ package struct Log: Sendable {
     /// Writes a line without the fields whose value is nil, unless the line's level is below the log's. The fields are
     /// always evaluated.
     package func log(_ level: LogLevel, _ event: LogEvent, present fields: KeyValuePairs<String, String?>) {
+        write(level, event, present: Array(fields))
+    }
+
+    private func write(_ level: LogLevel, _ event: LogEvent, present fields: [(key: String, value: String?)]) {
         assert(LogEvent.all.contains(event), "Add \(event.id) to LogEvent.all")
         guard isWritten(level) else { return }
         write(level, event, fields.compactMap { field in field.value.map { (key: field.key, value: $0) } })
@@ -138,30 +142,34 @@ package enum LogTarget: String, CaseIterable, Hashable, Sendable {
     case journal, stderr
 }
 
-/// The audit trail of requests that only operators may send. Dry runs are left out.
+/// The audit trail of requests that only operators may send, and of changes. Dry runs are left out.
 ///
-/// The fields are stable. The lines for the start and the end of a request contain `request`, `uid`, `pid` and
-/// `command`. The kernel provides uid and pid; `command` is the name of the process, which the process can change.
+/// The fields are stable. Each line contains `uid`, `pid` and `command`, and `request` unless its event implies it. The
+/// kernel provides uid and pid; `command` is the name of the process, which the process can change.
 extension Log {
     /// Logs the start of a request. `parameters` must not contain text of records.
     func began(_ request: String, by requester: Sender, _ parameters: String) {
-        audit(.auditRequestStarted, request, requester, "parameters", parameters)
+        audit(.auditRequestStarted, request, by: requester, ["parameters": parameters])
     }
 
     /// Logs the end of a request.
     ///
     /// - Parameter result: How the request ended, for example `done`, `done: ID`, `timed out` or an error.
     func ended(_ request: String, by requester: Sender, result: String) {
-        audit(.auditRequestFinished, request, requester, "result", result)
+        audit(.auditRequestFinished, request, by: requester, ["result": result])
     }
 
-    private func audit(_ event: LogEvent, _ request: String, _ requester: Sender, _ name: String, _ value: String) {
-        notice(
-            event,
-            [
-                "request": request, "uid": "\(requester.uid)", "pid": "\(requester.pid)",
-                "command": requester.command ?? "", name: value,
-            ])
+    /// Logs a request, without the fields whose value is nil.
+    ///
+    /// - Parameter request: The name of the request; nil if the event implies it.
+    func audit(
+        _ event: LogEvent, _ request: String? = nil, by requester: Sender, _ fields: KeyValuePairs<String, String?>
+    ) {
+        let requesterFields: KeyValuePairs<String, String?> = [
+            "request": request, "uid": "\(requester.uid)", "pid": "\(requester.pid)",
+            "command": requester.command ?? "",
+        ]
+        write(.notice, event, present: Array(requesterFields) + Array(fields))
     }
 }
 

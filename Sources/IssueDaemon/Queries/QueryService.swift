@@ -381,12 +381,10 @@ final class QueryService: Sendable {
         _ change: GroupChange, _ event: LogEvent, _ job: QueryJob, parameters: SetStateParameters? = nil
     ) {
         guard mayLogChange(job) else { return }
-        let requester = job.process.sender
-        log.log(
-            .notice, event,
-            present: [
-                "request": change.request, "uid": "\(requester.uid)", "pid": "\(requester.pid)",
-                "command": requester.command ?? "", "group": change.group, change.name: change.value,
+        log.audit(
+            event, change.request, by: job.process.sender,
+            [
+                "group": change.group, change.name: change.value,
                 "until": parameters?.until?.description, "until_count": parameters?.untilCount?.description,
                 "until_newer_version": parameters?.untilNewerVersion == true ? "yes" : nil,
                 "resolved_in": parameters?.resolvedIn,
@@ -439,11 +437,9 @@ final class QueryService: Sendable {
     /// Logs a deployment.
     private func logDeployment(_ deployment: IssueDeployment, _ event: LogEvent, _ job: QueryJob) {
         guard mayLogChange(job) else { return }
-        let requester = job.process.sender
-        log.notice(
-            event,
+        log.audit(
+            event, by: job.process.sender,
             [
-                "uid": "\(requester.uid)", "pid": "\(requester.pid)", "command": requester.command ?? "",
                 "app": deployment.app, "version": deployment.version,
                 "user": deployment.user.map { "\($0)" } ?? "all",
             ])
