@@ -186,8 +186,7 @@ package enum DaemonStart: Sendable {
             errorOutput("issued: \(error.message) See “issued --help”.\n")
             return .exit(.usage)
         } catch {
-            errorOutput("\(error)\n")
-            return .exit(.usage)
+            preconditionFailure("An error without an exit code: \(error)")
         }
     }
 }
