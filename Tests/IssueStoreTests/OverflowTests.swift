@@ -189,6 +189,35 @@ struct OverflowTests {
         }
     }
 
+    @Test("What the subordinate ids of a user have too many of is reported as that of the user")
+    func reportsAccountableUser() throws {
+        try TemporaryStore.with { store in
+            store.settings.limits = limited(groups: 1, series: 2, names: 1)
+            let writer = try store.writer()
+            var overflows: [CardinalityOverflow] = []
+            writer.callbacks.onCardinalityOverflow = { overflows.append($0) }
+            func report(_ record: IssueRecord, command: String = "c", connection: UInt64) throws {
+                var process = ReportingProcess.of(
+                    uid: 100_000 + UInt32(connection), connection: connection, command: command)
+                process.accountableUser = 1000
+                try store.store([record], from: process, to: writer)
+            }
+            try report(record("one", app: nil), connection: 1)
+            try report(record("two", app: nil), connection: 1)
+            var variant = record("one", app: nil)
+            for domain in ["e", "f"] {
+                variant.app = Application(version: domain)
+                try report(variant, connection: 1)
+            }
+            try report(record("one"), connection: 2)
+            for number in 0...UInt64(CardinalityGuard.senderLimitFactor) {
+                try report(record("one", app: nil), command: "c\(number)", connection: 3 + number)
+            }
+            #expect(Set(overflows.map(\.kind)) == [.issues, .variants, .applications, .senders])
+            #expect(Set(overflows.map(\.uid)) == [1000])
+        }
+    }
+
     @Test(
         "A record above the limits joins one overflow application of the user, and no id is assigned to two groups"
     )

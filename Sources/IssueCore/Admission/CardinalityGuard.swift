@@ -248,8 +248,8 @@ package struct CardinalityOverflow: Hashable, Sendable {
         case variants
     }
 
-    /// The user id of the sender of these records. The guard applies the limit to the user accountable for this id, who
-    /// may have another id.
+    /// The user accountable for these records, to whom the limit applies. If this were the sender's own id, a user with
+    /// many subordinate ids could fill the tables that have an entry for each user.
     package var uid: UInt32
     package var kind: Kind
 

@@ -19,7 +19,7 @@ extension RecordCommit {
         switch verdict {
         case .allow: return Account(id: try insert(claimed, &memory), name: claimed)
         case .overflow:
-            report(.applications, of: sender)
+            report(.applications, of: process.accountableUser)
             let overflow = WriterMemory.AccountName(uid: sender.uid, app: "overflow")
             let known = try knownAccount(overflow, &memory)
             let id = if let known { known } else { try insert(overflow, &memory) }

@@ -87,18 +87,19 @@ extension RecordCommit {
                     sender: process.sender, id: location.series, account: account.id, isWatched: location.isWatched))
             return location
         case .overflowSeries:
-            report(.variants, of: sender)
+            report(.variants, of: submission.process.accountableUser)
             return try overflowLocation(of: description, record, in: group, fingerprint, account, process, &memory)
         case .overflowGroup:
-            report(.issues, of: sender)
+            report(.issues, of: submission.process.accountableUser)
             return try overflowLocation(of: description, record, in: nil, "overflow", account, process, &memory)
         }
     }
 
-    /// Reports that the guard has chosen an overflow group, series, application or sender. Does nothing in an import.
-    func report(_ kind: CardinalityOverflow.Kind, of sender: Sender) {
+    /// Reports that the guard has chosen an overflow group, series, application or sender for a record of an accountable
+    /// user. Does nothing in an import.
+    func report(_ kind: CardinalityOverflow.Kind, of user: UInt32) {
         guard !isImport else { return }
-        onCardinalityOverflow?(CardinalityOverflow(uid: sender.uid, kind: kind))
+        onCardinalityOverflow?(CardinalityOverflow(uid: user, kind: kind))
     }
 
     /// Returns the overflow series for a record whose own series would exceed a limit. Inserts it if it is new.

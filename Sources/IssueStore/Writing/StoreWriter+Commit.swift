@@ -324,7 +324,7 @@ extension RecordCommit {
             switch isImport ? .allow : memory.values.cardinalityGuard.admitSender(uid: user, at: time.log) {
             case .allow: entry = WriterMemory.SenderEntry(id: try insert(kind), isOverflow: false)
             case .overflow:
-                report(.senders, of: kind)
+                report(.senders, of: user)
                 let overflow = Sender(uid: kind.uid, gid: 0, pid: 0, command: "overflow", executable: nil, unit: nil)
                 let id = if let known = try senderID(of: overflow) { known } else { try insert(overflow) }
                 entry = WriterMemory.SenderEntry(id: id, isOverflow: true)
