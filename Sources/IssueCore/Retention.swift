@@ -57,7 +57,7 @@ package struct Retention: Equatable, Sendable {
         if let oldest = snapshot.oldest, let reason = reason(toRemove: oldest, snapshot) {
             guard reason != .age else { return .forget(oldest, reason) }
             guard let unreferenced = snapshot.unreferenced else { return .countUnreferenced }
-            let users = unreferenced.users(maxSize: settings.maxSize)
+            let users = unreferenced.users(maxSize: settings.maxSize, settings.users)
             guard users.isEmpty else { return .collect(users) }
             // If no user has data left in the oldest range, the whole range is removed.
             guard snapshot.holdings.contains(where: { $0.range.id == oldest.id && $0.bytes > 0 }),
@@ -478,7 +478,7 @@ package struct GroupVolume: Equatable, Sendable {
 /// This space no longer counts as the data of a user. If it were not freed first, retention would go on to remove
 /// records of other users.
 package struct UnreferencedSeries: Equatable, Sendable {
-    /// The bytes by user.
+    /// The bytes by user id.
     private var bytes: [UInt32: Int64] = [:]
     /// The estimated size, in bytes, up to which the unreferenced series of a user are kept whatever the maximum size
     /// of the database is.
@@ -506,12 +506,16 @@ package struct UnreferencedSeries: Equatable, Sendable {
         for user in users { bytes[user] = nil }
     }
 
-    /// Returns the users whose series without records exceed 256 KiB and a 1,024th of the maximum size. These series
-    /// are removed before records are removed for lack of space.
+    /// Returns the ids of the accountable users whose series without records exceed 256 KiB and a 1,024th of the maximum
+    /// size. These series are removed before records are removed for lack of space.
     ///
-    /// - Parameter maxSize: The maximum size of the database, in bytes.
-    package func users(maxSize: Int64) -> Set<UInt32> {
-        Set(bytes.filter { $0.value > max(maxSize / 1024, Self.allowance) }.keys)
+    /// - Parameters:
+    ///   - maxSize: The maximum size of the database, in bytes.
+    ///   - users: Maps user ids to accountable users.
+    package func users(maxSize: Int64, _ users: AccountableUsers = AccountableUsers()) -> Set<UInt32> {
+        var sums: [UInt32: Int64] = [:]
+        for (user, bytes) in bytes { sums[users.owner(of: user), default: 0] += bytes }
+        return Set(bytes.keys.filter { sums[users.owner(of: $0), default: 0] > max(maxSize / 1024, Self.allowance) })
     }
 }
 

@@ -434,6 +434,28 @@ struct RetentionTests {
         }
     }
 
+    @Test("The producer marks of all ids of a user count together, so other users do not lose theirs")
+    func tooManyMarksOfSubordinateIDs() throws {
+        try TemporaryStore.with { store in
+            let writer = try store.writer()
+            let shell = try store.shell()
+            try shell.execute(
+                """
+                WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 40)
+                INSERT INTO producers
+                SELECT iif(i > 30, 7, 100000 + i), CAST(printf('%016d', i) AS BLOB), x'01', 1000 - i FROM n;
+                """)
+            let users = AccountableUsers(
+                subordinates: Array("ann:100000:65536\n".utf8), users: Array("ann:x:1000:1000::/:/bin/sh\n".utf8))
+            try ProducerTable.removeExcess(maxPerUser: 50, maxTotal: 25, of: users, on: writer.connection)
+            #expect(try shell.number("SELECT count(*) FROM producers WHERE uid = 7") == 10)
+            #expect(try shell.number("SELECT count(*) FROM producers WHERE uid <> 7") == 15)
+            #expect(try shell.number("SELECT min(used_at) FROM producers WHERE uid <> 7") == 985)
+            try ProducerTable.removeExcess(maxPerUser: 12, maxTotal: 100, of: users, on: writer.connection)
+            #expect(try shell.number("SELECT count(*) FROM producers WHERE uid <> 7") == 12)
+        }
+    }
+
     @Test("However many producers a user invents, a limited number of marks is stored")
     func inventedProducers() throws {
         try TemporaryStore.with { store in

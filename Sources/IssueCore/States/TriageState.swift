@@ -346,9 +346,12 @@ package struct ChangeLogLimit: Sendable {
 
     /// Counts a change.
     ///
+    /// - Parameters:
+    ///   - user: The accountable user.
+    ///   - now: The current time.
     /// - Returns: `isLogged` is `true` if the change is to be logged. `leftOut` is the number of changes that were not
     ///   logged in the last window; 0 unless this is the first change after it.
-    package mutating func changed(by uid: UInt32, at now: MonotonicInstant) -> (isLogged: Bool, leftOut: Int) {
+    package mutating func changed(by user: UInt32, at now: MonotonicInstant) -> (isLogged: Bool, leftOut: Int) {
         var earlier = 0
         if begin.map({ $0.advanced(by: Self.window) <= now }) ?? true {
             earlier = leftOut
@@ -356,12 +359,12 @@ package struct ChangeLogLimit: Sendable {
             begin = now
         }
         // `counts` has at most one entry for each logged line.
-        guard logged < Self.perMinute, counts[uid, default: 0] < Self.perUser else {
+        guard logged < Self.perMinute, counts[user, default: 0] < Self.perUser else {
             leftOut += 1
             return (false, earlier)
         }
         logged += 1
-        counts[uid, default: 0] += 1
+        counts[user, default: 0] += 1
         return (true, earlier)
     }
 }

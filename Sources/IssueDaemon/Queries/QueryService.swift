@@ -450,7 +450,7 @@ final class QueryService: Sendable {
     private func mayLogChange(_ job: QueryJob) -> Bool {
         guard !job.isPrivileged else { return true }
         let (isLogged, leftOut) = changeLogLimit.withLock {
-            $0.changed(by: job.process.sender.uid, at: Clock.monotonic)
+            $0.changed(by: job.process.accountableUser, at: Clock.monotonic)
         }
         if leftOut > 0 { log.notice(.auditStatesOmitted, ["left_out": "\(leftOut)"]) }
         return isLogged

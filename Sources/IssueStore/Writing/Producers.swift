@@ -100,7 +100,7 @@ struct ProducerTable {
 
     /// The maximum number of cached marks. A cache with more is emptied at the end of the commit.
     static let capacity = 4096
-    /// The maximum number of stored marks of one user. May be exceeded temporarily; see `newPerCheck`.
+    /// The maximum number of stored marks of one accountable user. May be exceeded temporarily; see `newPerCheck`.
     static let maxPerUser: Int64 = 8192
     /// The maximum number of stored marks of all users together. May be exceeded temporarily; see `newPerCheck`.
     static let maxTotal: Int64 = 65_536
@@ -163,7 +163,9 @@ struct ProducerTable {
     }
 
     /// Writes the changed marks in the transaction of the records that changed them.
-    mutating func writeChanges(on connection: DatabaseConnection, at now: RecordLogInstant) throws(SQLiteError) {
+    mutating func writeChanges(
+        on connection: DatabaseConnection, at now: RecordLogInstant, of users: AccountableUsers
+    ) throws(SQLiteError) {
         storeCurrentMark()
         for key in changed {
             guard let mark = marks[key] else { continue }
@@ -173,12 +175,12 @@ struct ProducerTable {
         if marks.count > Self.capacity { marks.removeAll() }
         if newCount >= Self.newPerCheck {
             newCount = 0
-            try Self.removeExcess(on: connection)
+            try Self.removeExcess(of: users, on: connection)
         }
     }
 
     /// If there are more marks than a limit allows, removes the excess, but at most `maxPerRemoval` marks: the least
-    /// recently used marks of the user who has the most.
+    /// recently used marks of the accountable user who has the most.
     ///
     /// This is needed because a user can invent any number of producers, and retention removes no marks when space is
     /// short.
@@ -186,25 +188,29 @@ struct ProducerTable {
     /// - Parameters:
     ///   - maxPerUser: The maximum number of marks of a user.
     ///   - maxTotal: The maximum number of marks of all users together.
+    ///   - users: Maps user ids to accountable users.
     ///   - connection: The writer's connection, in a transaction.
     static func removeExcess(
         maxPerUser: Int64 = ProducerTable.maxPerUser, maxTotal: Int64 = ProducerTable.maxTotal,
-        on connection: DatabaseConnection
+        of users: AccountableUsers = AccountableUsers(), on connection: DatabaseConnection
     ) throws(SQLiteError) {
         let total = try connection.integer("SELECT count(*) FROM producers INDEXED BY producers_by_use")
         guard total > min(maxPerUser, maxTotal) else { return }
-        let largest = try connection.first(
-            """
-            SELECT uid, count(*) FROM producers INDEXED BY producers_by_use GROUP BY uid ORDER BY count(*) DESC LIMIT 1
-            """
-        ) { (uid: $0.int64(0), count: $0.int64(1)) }
-        guard let largest, largest.count > maxPerUser || total > maxTotal else { return }
+        let counts = try connection.all(
+            "SELECT uid, count(*) FROM producers INDEXED BY producers_by_use GROUP BY uid"
+        ) { (user: UInt32(clamping: $0.int64(0)), count: $0.int64(1)) }
+        let byOwner = Dictionary(grouping: counts) { users.owner(of: $0.user) }
+            .mapValues { (ids: $0.map { Int64($0.user) }, count: $0.reduce(0) { $0 + $1.count }) }
+        guard let largest = byOwner.values.max(by: { $0.count < $1.count }),
+            largest.count > maxPerUser || total > maxTotal
+        else { return }
         let excess = max(largest.count - maxPerUser, min(largest.count, total - maxTotal))
         try connection.run(
             """
-            DELETE FROM producers WHERE uid = ?1 AND producer IN
-                (SELECT producer FROM producers INDEXED BY producers_by_use WHERE uid = ?1 ORDER BY used_at LIMIT ?2)
-            """, largest.uid, min(excess, maxPerRemoval))
+            DELETE FROM producers WHERE (uid, producer) IN
+                (SELECT uid, producer FROM producers INDEXED BY producers_by_use
+                WHERE uid IN (SELECT value FROM json_each(?1)) ORDER BY used_at LIMIT ?2)
+            """, StoreWriter.list(largest.ids), min(excess, maxPerRemoval))
     }
 
     /// Writes a mark. Updates its time of use at most once an hour, so that most commits need not write the index on

@@ -53,7 +53,8 @@ extension StoreWriter {
         let extensible =
             commit.rows.isEmpty
             ? commit.rows.storedCount : try blocks.append(commit.rows.rows, commit.rows.text.span)
-        try memory.caches.producers.writeChanges(on: connection, at: time.log)
+        try memory.caches.producers.writeChanges(
+            on: connection, at: time.log, of: settings.retention.users)
         var ledger = LedgerChanges()
         for (account, sum) in commit.allSums {
             ledger.received(sum, account: account, destinations: memory.values.destinations)

@@ -145,6 +145,23 @@ struct RetentionTests {
         #expect(unreferenced.users(maxSize: 1 << 20) == [])
     }
 
+    @Test("Series without records of all ids of a user are counted together")
+    func collectsOfAccountableUser() {
+        var settings = RetentionSettings(maxSize: 1 << 20, keepFree: 0)
+        settings.users = AccountableUsers(
+            subordinates: Array("ann:100000:65536\n".utf8), users: Array("ann:x:1000:1000::/:/bin/sh\n".utf8))
+        let retention = Retention(settings: settings)
+        var unreferenced = UnreferencedSeries()
+        unreferenced.add(keyBytes: 100 << 10, of: 100_001)
+        unreferenced.add(keyBytes: 100 << 10, of: 6)
+        guard case .thin = retention.next(crowded(unreferenced)) else {
+            Issue.record("no records are removed")
+            return
+        }
+        unreferenced.add(keyBytes: 100 << 10, of: 100_002)
+        #expect(retention.next(crowded(unreferenced)) == .collect([100_001, 100_002]))
+    }
+
     @Test("If one range has most of the data, only as much of it is removed as is needed")
     func trims() {
         let retention = Retention(settings: RetentionSettings(maxSize: 3 << 20, keepFree: 0))
