@@ -218,6 +218,21 @@ struct OverflowTests {
         }
     }
 
+    @Test("A new group above only the limit on series is reported as too many series, and one above both as a group")
+    func reportsExceededLimit() throws {
+        try TemporaryStore.with { store in
+            store.settings.limits = limited(groups: 3, series: 2)
+            let writer = try store.writer()
+            var kinds: [CardinalityOverflow.Kind] = []
+            writer.callbacks.onCardinalityOverflow = { kinds.append($0.kind) }
+            try store.store(["one", "two", "three"].map { record($0) }, to: writer)
+            #expect(kinds == [.variants])
+            writer.reload(limited(groups: 2, series: 2), writer.retention)
+            try store.store([record("four")], to: writer)
+            #expect(kinds == [.variants, .issues])
+        }
+    }
+
     @Test(
         "A record above the limits joins one overflow application of the user, and no id is assigned to two groups"
     )

@@ -14,8 +14,8 @@ package struct CardinalityGuard: Sendable {
         case allow
         /// The record joins an overflow series of its group.
         case overflowSeries
-        /// The record joins the application's overflow group.
-        case overflowGroup
+        /// The record joins the application's overflow group because of this limit.
+        case overflowGroup(CardinalityOverflow.Kind)
     }
 
     package enum ApplicationVerdict: Equatable, Sendable {
@@ -103,7 +103,7 @@ package struct CardinalityGuard: Sendable {
         let hasGroups = Self.isBelowLimit(known.groups, owner.groups, newGroups, at: now)
         // A new group has a new series. If each new group got an overflow series instead, the limit on series would not
         // limit the number of overflow series.
-        if isNewGroup, !hasSeries || !hasGroups { return .overflowGroup }
+        if isNewGroup, !hasSeries || !hasGroups { return .overflowGroup(hasGroups ? .variants : .issues) }
         guard hasSeries else { return .overflowSeries }
         Self.count(&known.series, newSeries, at: now)
         Self.count(&owner.series, newSeries, at: now)
@@ -235,16 +235,17 @@ package struct CardinalityGuard: Sendable {
     }
 }
 
-/// A user whose records the guard combines because they exceed a limit, and the kind of this limit.
+/// A user whose records the guard combines because they exceed a limit, and the kind of this limit. If a record exceeds
+/// the limits on groups and on series, the kind is that of the limit on groups.
 package struct CardinalityOverflow: Hashable, Sendable {
     package enum Kind: String, Hashable, Sendable {
         /// Too many application names.
         case applications
         /// Too many sender kinds.
         case senders
-        /// A new group exceeds the limit on groups or on series.
+        /// Too many new groups.
         case issues
-        /// A new series of an existing group exceeds the limit on series.
+        /// Too many new series.
         case variants
     }
 

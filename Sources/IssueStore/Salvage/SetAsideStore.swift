@@ -536,7 +536,8 @@ extension StoreReader {
         var verdict = ReportCall.ImportedVerdict()
         if let series {
             if isOverflow {
-                verdict.series = series.description.fingerprint == "overflow" ? .overflowGroup : .overflowSeries
+                verdict.series =
+                    series.description.fingerprint == "overflow" ? .overflowGroup(.issues) : .overflowSeries
             }
             let name = record.stored.record.app?.name ?? record.stored.sender.command
             if series.accountName == "overflow", name != "overflow" { verdict.application = .overflow }

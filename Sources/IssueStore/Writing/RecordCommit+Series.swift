@@ -89,8 +89,8 @@ extension RecordCommit {
         case .overflowSeries:
             report(.variants, of: submission.process.accountableUser)
             return try overflowLocation(of: description, record, in: group, fingerprint, account, process, &memory)
-        case .overflowGroup:
-            report(.issues, of: submission.process.accountableUser)
+        case .overflowGroup(let kind):
+            report(kind, of: submission.process.accountableUser)
             return try overflowLocation(of: description, record, in: nil, "overflow", account, process, &memory)
         }
     }

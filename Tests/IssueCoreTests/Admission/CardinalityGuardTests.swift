@@ -18,7 +18,7 @@ struct CardinalityGuardTests {
 
         let verdicts = (0..<4).map { _ in guardian.admitSeries(account: 1, user: 7, isNewGroup: true, at: at(10)) }
 
-        #expect(verdicts == [.allow, .allow, .overflowGroup, .overflowGroup])
+        #expect(verdicts == [.allow, .allow, .overflowGroup(.issues), .overflowGroup(.issues)])
         #expect(guardian.admitSeries(account: 2, user: 7, isNewGroup: true, at: at(10)) == .allow)
         #expect(guardian.admitSeries(account: 1, user: 7, isNewGroup: true, at: at(900)) == .allow)
     }
@@ -36,7 +36,7 @@ struct CardinalityGuardTests {
         #expect(guardian.admitSeries(account: 1, user: 7, isNewGroup: false, at: at(9000)) == .overflowSeries)
         #expect(guardian.admitSeries(account: 1, user: 7, isNewGroup: true, at: at(86_400)) == .allow)
         #expect(guardian.admitSeries(account: 1, user: 7, isNewGroup: true, at: at(86_400)) == .allow)
-        #expect(guardian.admitSeries(account: 1, user: 7, isNewGroup: true, at: at(86_400)) == .overflowGroup)
+        #expect(guardian.admitSeries(account: 1, user: 7, isNewGroup: true, at: at(86_400)) == .overflowGroup(.issues))
     }
 
     @Test("New series of known groups above the limit join the group's overflow series")
@@ -46,7 +46,7 @@ struct CardinalityGuardTests {
         let verdicts = (0..<5).map { _ in guardian.admitSeries(account: 1, user: 7, isNewGroup: false, at: at(0)) }
 
         #expect(verdicts == [.allow, .allow, .allow, .allow, .overflowSeries])
-        #expect(guardian.admitSeries(account: 1, user: 7, isNewGroup: true, at: at(0)) == .overflowGroup)
+        #expect(guardian.admitSeries(account: 1, user: 7, isNewGroup: true, at: at(0)) == .overflowGroup(.variants))
     }
 
     @Test("The applications of each user together may create five times as many groups and series as one application")
@@ -58,7 +58,7 @@ struct CardinalityGuardTests {
             guardian.admitSeries(account: AccountID(Int64($0) / 2), user: 7, isNewGroup: true, at: at(10))
         }
         #expect(groups.firstIndex { $0 != .allow } == 10)
-        #expect(groups[10...].allSatisfy { $0 == .overflowGroup })
+        #expect(groups[10...].allSatisfy { $0 == .overflowGroup(.issues) })
         let series = (0..<16).map {
             guardian.admitSeries(account: AccountID(Int64($0) / 2), user: 7, isNewGroup: false, at: at(10))
         }
@@ -69,7 +69,7 @@ struct CardinalityGuardTests {
         for account: Int64 in 1...3 {
             guardian.restore(account: AccountID(account), user: 9, newGroups: 1, newSeries: 7, at: at(900))
         }
-        #expect(guardian.admitSeries(account: 30, user: 9, isNewGroup: true, at: at(900)) == .overflowGroup)
+        #expect(guardian.admitSeries(account: 30, user: 9, isNewGroup: true, at: at(900)) == .overflowGroup(.variants))
     }
 
     @Test("The window ends with the window for groups or the window for series, whichever ends first")
@@ -116,7 +116,7 @@ struct CardinalityGuardTests {
         guardian.restore(uid: 7, newApplications: 2, at: at(1000))
 
         #expect(guardian.admitSeries(account: 1, user: 7, isNewGroup: true, at: at(1001)) == .allow)
-        #expect(guardian.admitSeries(account: 1, user: 7, isNewGroup: true, at: at(1001)) == .overflowGroup)
+        #expect(guardian.admitSeries(account: 1, user: 7, isNewGroup: true, at: at(1001)) == .overflowGroup(.issues))
         #expect(guardian.admitApplication(uid: 7, at: at(1001)) == .overflow)
     }
 
