@@ -103,7 +103,7 @@ extension NotificationMessage {
         } else if total == 1, let event = ownEvents.first {
             line = "\(event.heading) on \(host): \(event.text)"
         } else {
-            line = "\(Self.list(counts)) on \(host)"
+            line = "\(eventCounts) on \(host)"
         }
         return mayBeRepetition ? "(possible repetition) \(line)" : line
     }
@@ -127,8 +127,9 @@ extension NotificationMessage {
         return lines
     }
 
-    /// Returns a text such as `1 store fault and 1 regressed, 3 new issues`.
-    private static func list(_ counts: [NotificationDigest.Count]) -> String {
+    /// The numbers of the events, such as `1 store fault and 1 regressed, 3 new issues`. Of the events about the state of
+    /// a destination, only the newest counts.
+    private var eventCounts: String {
         var issues: [String] = []
         // "issue" follows the last count: `2 regressed, 1 new issue`.
         var lastIssueCount: Int64 = 0
@@ -137,13 +138,11 @@ extension NotificationMessage {
             let count = one.count
             switch one.kind {
             case .storeFault: parts.append(count == 1 ? "1 store fault" : "\(count) store faults")
-            case .destinationPaused: parts.append(count == 1 ? "1 destination paused" : "\(count) destinations paused")
-            case .destinationDelayed:
-                parts.append(count == 1 ? "1 destination delayed" : "\(count) destinations delayed")
-            case .destinationRecovered:
-                parts.append(count == 1 ? "1 destination recovered" : "\(count) destinations recovered")
+            case .destinationPaused: parts += destinations("paused", one.kind)
+            case .destinationDelayed: parts += destinations("delayed", one.kind)
+            case .destinationRecovered: parts += destinations("recovered", one.kind)
             case .deadLetters:
-                parts.append("dead letters at \(count == 1 ? "1 destination" : "\(count) destinations")")
+                parts.append(count == 1 ? "1 report of dead letters" : "\(count) reports of dead letters")
             case .limitReached: parts.append(count == 1 ? "1 limit reached" : "\(count) limits reached")
             case _:
                 issues.append("\(count) \(one.kind.names.first ?? "")")
@@ -153,7 +152,14 @@ extension NotificationMessage {
         if !issues.isEmpty {
             parts.append(issues.joined(separator: ", ") + (lastIssueCount == 1 ? " issue" : " issues"))
         }
-        return parts.isEmpty ? "No issues" : join(parts)
+        return parts.isEmpty ? "No issues" : Self.join(parts)
+    }
+
+    /// Returns a text such as `2 destinations paused`; empty if this is the newest state of no destination. The newest
+    /// event of each destination is always listed, and no older one.
+    private func destinations(_ state: String, _ kind: NotificationKinds) -> [String] {
+        let count = ownEvents.count { $0.kinds == kind }
+        return count > 0 ? ["\(Quantity.text(count, "destination")) \(state)"] : []
     }
 
     private static func join(_ parts: [String]) -> String {

@@ -414,10 +414,27 @@ struct NotificationTextTests {
         let kinds: [NotificationKinds] = [
             .destinationDelayed, .destinationDelayed, .deadLetters, .destinationRecovered,
         ]
-        let events = kinds.map { NotificationMessage.OwnEvent(kinds: $0, text: "logzio: x", at: at) }
+        let events = zip(kinds, "abcc").map { NotificationMessage.OwnEvent(kinds: $0, text: "\($1): x", at: at) }
         #expect(
             message([], events).title
-                == "2 destinations delayed, dead letters at 1 destination and 1 destination recovered on web1")
+                == "2 destinations delayed, 1 report of dead letters and 1 destination recovered on web1")
+    }
+
+    @Test("The title counts each destination once, with its newest state, however many events there are about it")
+    func destinationsInTitle() {
+        func notice(_ id: Int64, _ kind: NotificationKinds, _ text: String) -> Notice {
+            Notice(id: id, kinds: kind, text: text, at: at)
+        }
+        let digest = NotificationDigest([
+            notice(0, .destinationPaused, "a: x"), notice(1, .destinationRecovered, "a: x"),
+            notice(2, .destinationPaused, "a: x"), notice(3, .destinationDelayed, "b: x"),
+            notice(4, .destinationRecovered, "b: x"), notice(5, .deadLetters, "c: 1"), notice(6, .deadLetters, "c: 2"),
+        ])
+        var found = message([], digest.listed.map { .init(kinds: $0.kinds, text: $0.text ?? "", at: at) })
+        (found.counts, found.others) = (digest.counts, digest.others)
+        #expect(
+            found.title == "1 destination paused, 2 reports of dead letters and 1 destination recovered on web1")
+        #expect(found.total == 7 && found.lines.last == "and 3 more from the daemon")
     }
 
     @Test("The title says whether a message may be a repetition or is a test")
