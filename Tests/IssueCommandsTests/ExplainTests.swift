@@ -141,6 +141,14 @@ struct ExplainTests {
         #expect(outcome.output.contains("0 of 100 left, 60 more every \(text)\n"))
     }
 
+    @Test("The part of a limit that is reserved for other records is named, so that it does not seem to be used")
+    func reserved() {
+        let reply = Self.forecast.replacingOccurrences(
+            of: "\"period\":60000}", with: "\"period\":60000,\"reserved\":40}")
+        let outcome = issuectl(["explain", "Login of ann failed"], .reply(reply))
+        #expect(outcome.output.contains("0 of 100 left (40 reserved for other records), 60 more every min\n"))
+    }
+
     @Test("The explanation of a message shows its issue, its outcome at each destination, and its notifications")
     func text() {
         let outcome = issuectl(["explain", "Login of ann failed"], .reply(Self.forecast))

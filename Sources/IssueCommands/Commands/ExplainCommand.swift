@@ -371,13 +371,15 @@ enum ForecastText {
         return label.prefix(1).uppercased() + label.dropFirst()
     }
 
-    /// Returns a text such as `4 of 5 left, 1 more every 5min`.
+    /// Returns a text such as `4 of 5 left, 1 more every 5min` or, with the part of the limit that the record can't use,
+    /// `150 of 300 left (150 reserved for other records), 300 more every min`.
     static func level(_ limit: ForecastLimit) -> String {
         let isBytes = limit.limit == SuppressionReason.dailyBytes.rawValue
         func text(_ number: Int) -> String { isBytes ? Quantity.bytes(number) : Quantity.text(number) }
         let every = PeriodText.ofRate(.milliseconds(max(1, limit.period)))
         let refill = limit.burst == limit.refill ? "per \(every)" : "\(text(limit.refill)) more every \(every)"
-        return "\(text(limit.available)) of \(text(limit.burst)) left, \(refill)"
+        let reserved = limit.reserved.map { " (\(text($0)) reserved for other records)" } ?? ""
+        return "\(text(limit.available)) of \(text(limit.burst)) left\(reserved), \(refill)"
     }
 
     static func outcome(_ destination: ForecastDestination) -> String {

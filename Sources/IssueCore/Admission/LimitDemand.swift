@@ -172,6 +172,8 @@ package struct LimitForecast: Equatable, Sendable {
     /// The number of records that may pass now.
     package var available: Int64
     package var limit: BucketLimit
+    /// The part of the limit that is reserved for other records.
+    package var reserved: Int64 = 0
 }
 
 extension Admission {
@@ -191,7 +193,9 @@ extension Admission {
         func add(_ reason: SuppressionReason, _ shared: SharedLimit?, _ limit: BucketLimit) {
             guard let shared, !limit.isUnlimited else { return }
             let available = claims.reduce(Int64(0)) { $0.clampedSum(shared[$1]?.tokens.tokens(at: now) ?? 0) }
-            levels.append(LimitForecast(reason: reason, available: available, limit: limit))
+            let others = BucketRole.allCases.filter { !claims.contains($0) }
+            let reserved = others.reduce(Int64(0)) { $0.clampedSum(shared[$1]?.tokens.capacity ?? 0) }
+            levels.append(LimitForecast(reason: reason, available: available, limit: limit, reserved: reserved))
         }
         add(.applicationRate, accounts.peek(candidate.account)?.buckets, limits.application)
         add(.globalRate, global, settings.global)

@@ -254,11 +254,6 @@ package struct DailyBudget: Equatable, Sendable {
         users[user] = used.clampedSum(Int64(count))
     }
 
-    /// Returns the number of bytes sent on the day of `now`.
-    package func bytes(at now: IssueTimestamp) -> Int64 {
-        Self.day(of: now) != day ? 0 : bytes
-    }
-
     /// Returns the budget of the day of `now`: this one, or an unused one if the day has changed.
     package func today(at now: IssueTimestamp) -> DailyBudget {
         let today = Self.day(of: now)

@@ -152,7 +152,7 @@ struct RecordForecasting {
         let log = try reader.logTime(at: now)
         var levels = admission.levels(for: candidate, at: log).map { ForecastLimit($0) }
         if settings.forward.dailyBytes > 0 {
-            let left = settings.forward.dailyBytes - budget.bytes(at: now)
+            let left = settings.forward.dailyBytes - budget.today(at: now).charged
             levels.append(
                 ForecastLimit(
                     limit: SuppressionReason.dailyBytes.rawValue, available: Int(clamping: max(0, left)),
@@ -204,6 +204,7 @@ extension ForecastLimit {
         self.init(
             limit: level.reason.rawValue, available: Int(clamping: level.available),
             burst: Int(clamping: level.limit.burst), refill: Int(clamping: level.limit.refill.count),
-            period: Int(clamping: level.limit.refill.period.wholeMilliseconds))
+            period: Int(clamping: level.limit.refill.period.wholeMilliseconds),
+            reserved: level.reserved > 0 ? Int(clamping: level.reserved) : nil)
     }
 }

@@ -234,8 +234,9 @@ package enum CollectorInterface {
         type ForecastRedaction (rule: string, action: string, count: int)
 
         # The level of a limit. limit: new_groups, group_rate, application_rate, global_rate or daily_bytes. available: the
-        # records, new groups or bytes that are left of burst. refill: how much is added per period.
-        type ForecastLimit (limit: string, available: int, burst: int, refill: int, period: int)
+        # records, new groups or bytes that are left of burst. refill: how much is added per period. reserved: the part of
+        # burst that only other records can use, so that it is never available.
+        type ForecastLimit (limit: string, available: int, burst: int, refill: int, period: int, reserved: ?int)
 
         # The outcome of a record at a destination. outcome: forwarded, summarised or withheld. reason: not_reportable,
         # muted, or the limit that holds it back, as in Suppression.

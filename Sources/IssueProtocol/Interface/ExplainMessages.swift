@@ -105,17 +105,20 @@ package struct ForecastLimit: Equatable, JSONObjectCodable, Sendable {
     package var limit: String
     /// The amount that is left now: records, new groups, or bytes.
     package var available: Int
-    /// The maximum of `available`.
+    /// The amount of the full limit, with the part in `reserved`.
     package var burst: Int
+    /// The part of `burst` that only other records can use, so that it is never in `available`; nil if there is none.
+    package var reserved: Int?
     /// The amount that is added per `period`.
     package var refill: Int
     /// The length of a period, in milliseconds.
     package var period: Int
 
-    package init(limit: String, available: Int, burst: Int, refill: Int, period: Int) {
+    package init(limit: String, available: Int, burst: Int, refill: Int, period: Int, reserved: Int? = nil) {
         self.limit = limit
         self.available = available
         self.burst = burst
+        self.reserved = reserved
         self.refill = refill
         self.period = period
     }
@@ -128,6 +131,7 @@ package struct ForecastLimit: Equatable, JSONObjectCodable, Sendable {
         try members.required("burst", &burst)
         try members.required("refill", &refill)
         try members.required("period", &period)
+        try members.optional("reserved", &reserved)
     }
 }
 

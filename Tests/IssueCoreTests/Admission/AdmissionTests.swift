@@ -42,6 +42,7 @@ struct AdmissionTests {
         #expect(levels.map(\.reason) == [.groupRate, .applicationRate, .globalRate])
         #expect(levels.map(\.available) == [2, 97, 297])
         #expect(levels.map(\.limit.burst) == [5, 100, 300])
+        #expect(levels.map(\.reserved) == [0, 0, 0])
         #expect(admission.levels(for: record(4), at: at(0)) == levels)
         // The first record of a group does not use the group's bucket, and a burst of zero means unlimited.
         settings.globalBurst = 0

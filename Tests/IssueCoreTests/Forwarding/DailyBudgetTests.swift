@@ -61,7 +61,7 @@ struct DailyBudgetTests {
         #expect(budget.today(at: evening).state(of: 1001) == .spent)
         let next = Self.midnight.advanced(by: .seconds(86_400))
         #expect(budget.today(at: next).state(of: 1001) == .plenty)
-        #expect(budget.bytes(at: next) == 0)
+        #expect(budget.today(at: next).bytes == 0)
         #expect(DailyBudget(limit: 0, day: 20_000, bytes: .max, users: [1001: .max]).state(of: 1001) == .plenty)
     }
 
@@ -69,7 +69,7 @@ struct DailyBudgetTests {
     func nobodys() {
         var budget = DailyBudget(limit: 1000)
         budget.sent(5000, at: Self.midnight)
-        #expect(budget.bytes(at: Self.midnight) == 5000)
+        #expect(budget.today(at: Self.midnight).bytes == 5000)
         #expect(budget.state(of: 1001) == .plenty)
     }
 

@@ -47,4 +47,32 @@ struct PublishedLimitsTests {
             #expect(view.groupIDs.isEmpty)
         }
     }
+
+    @Test("The forecast of a record has the same daily bytes as the limits, and names the reserves of others")
+    func forecast() throws {
+        try ScanFixture.with(LimitSettings(), seed: 1) { fixture in
+            fixture.useCurrentTime()
+            try fixture.commit([IssueRecord(message: "Order failed")])
+            var state = fixture.destination.state
+            (state.day, state.dayBytes) = (Clock.wall.millisecondsSince1970 / 86_400_000, 5000)
+            (state.dayUsers, state.dayCharged) = ([1000: 700], 700)
+            try fixture.writer.save(state, destination: fixture.destination.id)
+            var forward = ForwardSettings()
+            forward.dailyBytes = 10_000
+            var settings = ForecastSettings()
+            let destination = DestinationSettings(DestinationKind.all[0], limits: LimitSettings(), forward: forward)
+            settings.destinations = [("d", destination)]
+            let forecasting = RecordForecasting(
+                settings: settings, reader: fixture.reader, viewer: .everything,
+                requester: Sender(uid: 1000, gid: 1000, pid: 7, command: "shop"))
+            let forecast = try forecasting.forecast(
+                ExplainRecordParameters(record: try JSONValue(json: #"{"message":"Payment failed"}"#)))
+            let limits = try #require(forecast.destinations.first).limits
+            #expect(limits.first { $0.limit == "daily_bytes" }?.available == 10_000 - 700)
+            let global = try #require(limits.first { $0.limit == "global_rate" })
+            #expect((global.available, global.burst, global.reserved) == (210, 300, 90))
+            let application = try #require(limits.first { $0.limit == "application_rate" })
+            #expect((application.available, application.burst, application.reserved) == (80, 100, 20))
+        }
+    }
 }
