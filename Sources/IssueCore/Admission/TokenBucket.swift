@@ -75,10 +75,10 @@ package struct TokenBucket: Equatable, Sendable {
         return max(0, filled(at: now) / scale.partsPerToken)
     }
 
-    /// Returns `true` if the bucket holds at least `count` tokens.
-    package func has(_ count: Int64 = 1, at now: RecordLogInstant) -> Bool {
+    /// Returns `true` if the bucket holds at least one token.
+    package func has(at now: RecordLogInstant) -> Bool {
         guard let scale else { return true }
-        return filled(at: now) >= count.clampedProduct(scale.partsPerToken)
+        return filled(at: now) >= scale.partsPerToken
     }
 
     /// Returns the earliest time at which a token is available.
@@ -90,7 +90,7 @@ package struct TokenBucket: Equatable, Sendable {
         return max(now, at).advanced(by: .milliseconds(wait))
     }
 
-    /// Takes tokens. `has` must have returned `true` for the same count and time.
+    /// Takes tokens. The bucket must hold at least `count` of them.
     package mutating func take(_ count: Int64 = 1, at now: RecordLogInstant) {
         guard let scale else { return }
         parts = filled(at: now) - count.clampedProduct(scale.partsPerToken)

@@ -111,7 +111,7 @@ package enum MessageTemplate {
         return output
     }
 
-    fileprivate static func isPlaceholder(_ byte: UInt8) -> Bool {
+    static func isPlaceholder(_ byte: UInt8) -> Bool {
         byte >= Placeholder.number.rawValue && byte <= Placeholder.value.rawValue
     }
 

@@ -265,7 +265,6 @@ package enum NotificationOutcome: Equatable, Sendable {
 
     private static let firstDelay: Duration = .seconds(1)
     private static let maxDelay: Duration = .seconds(300)
-    private static let maxRetryAfter: Duration = .seconds(3600)
 
     /// Creates the outcome of an attempt.
     ///
@@ -289,7 +288,7 @@ package enum NotificationOutcome: Equatable, Sendable {
         case .ambiguous: mayHaveArrived = true
         case .again(let failure, let retryAfter):
             // The wait that a server requests is limited, so that it alone never delays an attempt beyond `retryFor`.
-            if let retryAfter { delay = max(delay, min(retryAfter, Self.maxRetryAfter, retryFor - age)) }
+            if let retryAfter { delay = max(delay, min(retryAfter, RetrySchedule.maxRetryAfter, retryFor - age)) }
             switch failure {
             // The server may have acted on the request before the failure.
             case .serverError, .overloaded, .requestTimeout, .noAnswer: mayHaveArrived = true

@@ -466,7 +466,7 @@ extension TextTerm {
         var parts = 0
         while true {
             var end = start
-            while end < text.count, !Self.isPlaceholder(text[end]) { end += 1 }
+            while end < text.count, !MessageTemplate.isPlaceholder(text[end]) { end += 1 }
             let fixed = text[start..<end]
             var state = Progress()
             for byte in fixed where advance(&state, byte) { return true }
@@ -480,8 +480,6 @@ extension TextTerm {
             if parts > 64 { return true }
         }
     }
-
-    private static func isPlaceholder(_ byte: UInt8) -> Bool { MessageTemplate.Placeholder(rawValue: byte) != nil }
 
     /// Returns `true` if the term can continue in a part after fixed text.
     ///
