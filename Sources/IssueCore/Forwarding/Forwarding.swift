@@ -467,8 +467,8 @@ extension ForwardingView {
     fileprivate static let sendRate = "send_rate"
     /// The advice during a wait that the destination has requested.
     package static let requestedWait =
-        "The destination requested this wait (Retry-After), so a flush does not shorten it. If it requests waits often, "
-        + "check its load, or lower SendRate=."
+        "The destination requested this wait (Retry-After), so a flush does not shorten it. If the destination often "
+        + "requests waits, check its load, or lower SendRate=."
 
     /// Whether anything other than the send rate keeps records from being sent.
     package var isFailing: Bool { reason.map { $0 != Self.sendRate } ?? false }

@@ -42,7 +42,7 @@ package enum QueryLimits {
         }
         // Without fates, the destination would have no effect, and a purge would erase more than its user expects.
         guard filter.destination == nil || filter.outcomes != nil else {
-            throw Excess(field: "destination", reason: "it restricts fates, but the filter has none")
+            throw Excess(field: "destination", reason: "it has no effect without fates; add fates, or leave it out")
         }
         guard let text = filter.text else { return }
         let bytes = text.utf8.count
