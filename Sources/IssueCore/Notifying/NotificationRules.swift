@@ -432,8 +432,8 @@ package struct LimitWatch: Sendable {
 
 /// Decides when notifiers report that a destination is delayed, that it has recovered, and that it has dead letters.
 ///
-/// An outage is reported as a pause or, if a request fails and the first failure was at least `maxDelay` ago, as a
-/// delay. The outage counts from that first failure. It ends when the destination accepts records and is not paused, so
+/// An outage is reported as a pause or, if requests fail and the first failure was at least `maxDelay` ago, as a delay.
+/// The outage counts from that first failure. It ends when the destination accepts records and is not paused, so
 /// there is at most one delay per `maxDelay`. The value is stored, so that a restart does not repeat a report.
 package struct DestinationWatch: Equatable, Sendable {
     package enum Event: Equatable, Sendable {
@@ -463,7 +463,16 @@ package struct DestinationWatch: Equatable, Sendable {
         outageSince = outageSince ?? since
     }
 
-    /// Handles a response of the destination, or the lack of one. Returns the event to report, if any.
+    /// Returns when a delay is due to be reported if the destination accepts no records until then; nil if there was no
+    /// failure, or the outage was reported.
+    ///
+    /// - Parameter failingSince: The time of the first failure, as for `answered`.
+    package func delayDue(failingSince: IssueTimestamp?) -> IssueTimestamp? {
+        outageSince == nil ? failingSince?.advanced(by: Self.maxDelay) : nil
+    }
+
+    /// Handles a response of the destination, the lack of one, or the time `delayDue`. Returns the event to report, if
+    /// any.
     ///
     /// - Parameters:
     ///   - isAccepting: Whether the last response has accepted records.
@@ -478,7 +487,7 @@ package struct DestinationWatch: Equatable, Sendable {
             outageSince = nil
             return .recovered(max(.zero, since.duration(to: now)))
         }
-        guard let failingSince, failingSince.duration(to: now) >= Self.maxDelay else { return nil }
+        guard let failingSince, let due = delayDue(failingSince: failingSince), due <= now else { return nil }
         outageSince = failingSince
         return .delayed(failingSince.duration(to: now))
     }

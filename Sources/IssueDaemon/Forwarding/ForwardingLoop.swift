@@ -95,6 +95,8 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
                 self.deadline = nil
                 try perform(machine.waited(at: now))
             }
+            // A delay is reported even if the destination has requested a longer wait.
+            if let delayDue, delayDue <= Clock.wall { try reportEvents() }
             try lookForCredential(at: now)
             try closeWindows()
             service.settings.limitMonitor?.heldBack([], by: service.destination.name, reader)
@@ -149,10 +151,16 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
         try perform(machine.credentialReread(changed: true, at: now))
     }
 
+    /// When a delay of the destination is due to be reported; nil if requests do not fail, or the outage was reported.
+    private var delayDue: IssueTimestamp? {
+        view.isFailing ? state.watch.delayDue(failingSince: state.failingSince) : nil
+    }
+
     private func wait() -> ForwardingInbox {
         let check = shipper.lacksCredential ? credentialCheck : nil
         let limitEnd = service.settings.limitMonitor?.nextEnd(of: service.destination.name)
-        let times = [deadline, try? summariesDue(), check, limitsDue, limitEnd].compactMap { $0 }
+        let delay = delayDue.map { Clock.monotonic.advanced(by: max(.zero, Clock.wall.duration(to: $0))) }
+        let times = [deadline, try? summariesDue(), check, limitsDue, limitEnd, delay].compactMap { $0 }
         _ = service.inbox.wait(deadline: times.min().map { Clock.kernel($0) }) { $0.isEmpty ? nil : true }
         return service.inbox.withLock { $0.take() }
     }
@@ -225,7 +233,8 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
 
     // MARK: Events
 
-    /// Called after each request. Reports a delay, the end of an outage, and dead letters that were not reported yet.
+    /// Called after each request and when a delay is due. Reports a delay, the end of an outage, and dead letters that
+    /// were not reported yet.
     func reportEvents() throws {
         let (view, now) = (view, Clock.wall)
         let events = [

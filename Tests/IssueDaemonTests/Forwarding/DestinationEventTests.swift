@@ -90,6 +90,26 @@ final class DestinationEventTests: Sendable {
         }
     }
 
+    @Test("A delay is reported when it is due, however long the destination asks the next request to wait")
+    func delayDuringWait() throws {
+        try with { path, writer, destination in
+            func stored() throws -> DestinationRow {
+                try #require(try StoreReader(path: path).destination(destination.id))
+            }
+            let busy = DeliveryResult(.again(.tooManyRequests, retryAfter: .seconds(3600)), ResponseSummary("429"))
+            try run(busy, path, writer, destination) { _ in try stored().state.batchAttempts >= 1 }
+            #expect(texts() == [])
+            var row = try stored()
+            row.state.failingSince = Clock.wall.advanced(by: .seconds(1) - DestinationWatch.maxDelay)
+            let (state, id) = (row.state, row.id)
+            try writer.perform { try $0.save(state, destination: id) }
+            try run(busy, path, writer, row) { _ in texts().count == 1 }
+            let reason = FailureClass.tooManyRequests.rawValue
+            #expect(texts() == ["destination-delayed d: has not accepted records for 15 min: \(reason) (429)"])
+            #expect(try stored().state.batchAttempts == row.state.batchAttempts)
+        }
+    }
+
     @Test("The end of a pause is reported, also after a restart")
     func pause() throws {
         try with { path, writer, destination in
