@@ -28,7 +28,7 @@ struct CollectorClientTests {
         }
     }
 
-    @Test("Calls of many tasks share one connection, and each gets its reply")
+    @Test("Calls of many tasks share one connection, and each gets a reply")
     func calls() async throws {
         try await CollectorFixture.with { fixture in
             try await withThrowingTaskGroup { group in
@@ -53,7 +53,7 @@ struct CollectorClientTests {
             await #expect(throws: CancellationError.self) { try await call.value }
             try await queued.value
             #expect(collector.state.withLock { $0.connections } == 2)
-            // The thread that accepts connections, and the session of the new connection.
+            // Still running: the thread that accepts connections, and the session of the new connection.
             #expect(try await collector.waits { $0.running == 2 })
         }
     }
@@ -81,7 +81,7 @@ struct CollectorClientTests {
         }
     }
 
-    @Test("If the daemon cannot be reached, a call and a wait without retries fail")
+    @Test("If the daemon cannot be reached, a call fails, and so does a wait for fates without retries")
     func unreachable() async throws {
         try await CollectorFixture.with(faults: nil) { fixture in
             let error = CollectorConnectionError.unreachable(path: fixture.path, .noSuchFile)

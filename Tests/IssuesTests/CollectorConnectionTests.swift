@@ -79,7 +79,7 @@ struct CollectorConnectionTests {
         #expect(text.contains("ISSUED_SOCKET_USER") == isHinted)
     }
 
-    @Test("If the environment names a socket, only that one is tried; otherwise the user's, then the system's")
+    @Test("If ISSUED_SOCKET is set, only its socket is tried (none if empty); otherwise the user's, then the system's")
     func search() throws {
         #expect(SocketPath.user(runtimeDirectory: "/run/user/x", userID: 8) == "/run/user/x/issued/issued.sock")
         #expect(SocketPath.user(runtimeDirectory: nil, userID: 8) == "/run/user/8/issued/issued.sock")

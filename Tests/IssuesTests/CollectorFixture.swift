@@ -39,7 +39,7 @@ struct CollectorFixture: Sendable {
         return limits
     }
 
-    /// Waits until an attempt to connect has failed. Returns false after a timeout.
+    /// Waits until an attempt to connect has failed or a connection was lost. Returns false after a minute.
     func waitForFailure() async throws -> Bool {
         try await onThread { [delivery] in delivery.waitForFailure(timeout: .seconds(60)) }
     }

@@ -73,7 +73,7 @@ struct ContextTests {
         #expect(IssueReporters.context == nil)
     }
 
-    @Test("A context closure that reports an issue is not called for that issue")
+    @Test("An issue that the context closure reports reaches no reporter, and the closure is not called for it")
     func recursion() async {
         let sink = Collector()
         await withHook({
@@ -88,7 +88,7 @@ struct ContextTests {
         #expect(sink.reports.map(\.context.user) == ["u"])
     }
 
-    @Test("Ids of a report take precedence over ids of the closure, whose span is not used for another trace")
+    @Test("Ids of a report take precedence over those of the closure; the closure's span is used only with its trace")
     func precedence() async {
         await withHook {
             Request.$context.withValue(

@@ -157,7 +157,7 @@ struct DeliveryTests {
         }
     }
 
-    @Test("If the buffer is full, the receipts of dropped issues fail, and the next record contains their number")
+    @Test("If the buffer is full, the receipts of dropped issues fail, and the next record says how many were dropped")
     func dropping() async throws {
         var limits = CollectorFixture.quickLimits
         limits.entries = 2

@@ -4,10 +4,11 @@ import UnixIO
 
 /// A fake daemon that listens on a socket, with faults on request.
 ///
-/// It follows the rules for sequence numbers: records of a producer are stored once, and all calls after a refused one
-/// are refused as well.
+/// It follows the rules for sequence numbers: the records of a producer are stored once, and after a refused call, all
+/// later calls on the connection are refused until that call is sent again.
 final class FakeCollector: Sendable {
-    /// The fault of a `Report` call. Each call has the next fault of the list. After the last fault, calls succeed.
+    /// The fault of a `Report` call. Each call takes the next fault of the list, except a call that is refused because
+    /// of an earlier one. After the last fault, calls succeed.
     enum Fault: Sendable {
         case none
         case busy(Duration)
@@ -47,6 +48,7 @@ final class FakeCollector: Sendable {
         var holdsFates = false
         var isReleased = false
         var isStopped = false
+        /// The number of running threads: one that accepts connections, and one for each connection.
         var running = 0
     }
 
@@ -104,7 +106,7 @@ final class FakeCollector: Sendable {
         state.broadcast()
     }
 
-    /// Closes all connections and waits until they have ended.
+    /// Closes all connections, waits for up to a minute until all threads have ended, and removes the socket.
     func stop() {
         state.withLock { $0.isStopped = true }
         state.broadcast()

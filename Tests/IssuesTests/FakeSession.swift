@@ -25,7 +25,7 @@ final class FakeSession: Sendable {
     }
 
     private func close() {
-        // Shut down, because the socket is closed only with the last reference to the session, which others may hold.
+        // Shut down, because the socket is not closed until the last reference to this session is released.
         try? socket.shutdownBoth()
     }
 

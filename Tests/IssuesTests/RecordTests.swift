@@ -8,7 +8,7 @@ private struct OutOfStock: Error {
 
 @Suite("Records on the wire")
 struct RecordTests {
-    @Test("All properties of a report arrive")
+    @Test("The message, level, domain, metadata, location, application and time of a report arrive")
     func whole() async throws {
         try await CollectorFixture.with { fixture in
             withIssueReporters([fixture.reporter]) {

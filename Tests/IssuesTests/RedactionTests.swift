@@ -4,8 +4,8 @@ import Issues
 import Synchronization
 import Testing
 
-// Serialized because the rules are a setting of the process. Other suites run at the same time, so the rules replace
-// only texts with "xq".
+// Serialized because the rules are a setting of the process. Other suites run at the same time, so the rules affect
+// only texts and keys that contain "xq".
 @Suite("Redaction in the client", .serialized)
 struct RedactionTests {
     private struct Refused: ReportableError {

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Reserved metadata keys")
 struct ReservedKeyTests {
-    @Test("An application's value for a reserved key is moved to another key, and a sentence in repairs says so")
+    @Test("An application's value for a reserved key is moved to another key; a sentence under the key repairs says so")
     func renamed() async throws {
         try await CollectorFixture.with { fixture in
             let report = withBreadcrumbs {

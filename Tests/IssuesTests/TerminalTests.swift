@@ -8,7 +8,7 @@ import Testing
         if: FailingPackage.folder != nil, "scripts/test builds Tests/Failing and sets ISSUED_TEST_FAILING"),
     .enabled(if: TestBinaries.tool("/usr/bin/script") != nil, "the test needs script(1), which is not installed"))
 struct TerminalTests {
-    /// Runs a program on a new terminal with the given input.
+    /// Runs the program `mishaps` on a new terminal, with `kind` as its argument and `text` as its input.
     private func type(_ text: String, to kind: String, language: String = "en") async throws -> FailingPackage.Result {
         let program = FailingPackage.path(of: "mishaps", .debug)
         let command = "printf '\(text)' | script --quiet --return --command '\(program) \(kind)' /dev/null"
