@@ -80,7 +80,7 @@ struct DatabaseConnectionTests {
             let isOver = Flag()
             let clock = ContinuousClock()
             let thread = Thread {
-                // By then, the statement works in the index.
+                // After 50 ms, the statement is working in the index.
                 let start = clock.now.advanced(by: .milliseconds(50))
                 while !isOver.isSet {
                     if clock.now >= start { handle.interrupt() }
@@ -99,7 +99,7 @@ struct DatabaseConnectionTests {
         }
     }
 
-    @Test("A cancelled connection starts no statement until the cancellation is cleared")
+    @Test("A cancelled connection compiles no statement, and runs no cached one, until the cancellation is cleared")
     func cancelled() throws {
         try TemporaryDatabase.with { database in
             let connection = try database.writer()
@@ -151,7 +151,7 @@ struct DatabaseConnectionTests {
         }
     }
 
-    @Test("Commits report the length of the WAL, and only an explicit checkpoint resets it")
+    @Test("Commits report the length of the WAL but do not checkpoint; a truncating checkpoint empties the WAL")
     func checkpoint() throws {
         try TemporaryDatabase.with { database in
             let connection = try database.writer()
@@ -191,7 +191,7 @@ struct DatabaseConnectionTests {
         }
     }
 
-    @Test("Closing keeps the WAL, or copies it into the database if requested", arguments: [false, true])
+    @Test("Closing keeps the WAL file, or checkpoints and deletes it if requested", arguments: [false, true])
     func close(checkpointsOnClose: Bool) throws {
         try TemporaryDatabase.with { database in
             do {
@@ -216,7 +216,7 @@ struct DatabaseConnectionTests {
     }
 
     @Test(
-        "A misspelt column in double quotes, a write to the schema table and a view with side effects are errors",
+        "A misspelt column in double quotes, a write to the schema table and a view that reads a pragma are errors",
         arguments: [
             ("SELECT \"misspelt\" FROM t", "no such column: misspelt"),
             ("CREATE INDEX i ON t(\"misspelt\")", "no such column: misspelt"),

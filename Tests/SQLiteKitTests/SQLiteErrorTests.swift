@@ -35,7 +35,7 @@ struct SQLiteErrorTests {
         #expect(error(.interrupted).isInterrupted)
     }
 
-    @Test("A violated constraint names its kind, the column and the SQL, but no value")
+    @Test("The error of a violated constraint names its kind, the column and the SQL, but no value")
     func constraint() throws {
         try TemporaryDatabase.with { database in
             let connection = try database.writer()

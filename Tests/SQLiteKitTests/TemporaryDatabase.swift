@@ -25,7 +25,7 @@ struct TemporaryDatabase {
 }
 
 extension DatabaseConnection {
-    /// Returns the single number in the result of a query.
+    /// Returns the number in the first column of the first row of a query; 0 if it is NULL, nil if there is no row.
     func number(_ sql: String) throws -> Int64? {
         try Statement(composedSQL: sql, on: self).first { $0.int64(0) }
     }

@@ -1,9 +1,9 @@
 import Testing
 
-/// Returns the error that the body throws, and records an issue unless it throws one of this type.
+/// Returns the error that the body throws. If the body throws no error of this type, records an issue and returns nil.
 ///
-/// A closure within a macro can get the same symbol as another closure of the same test, so that the wrong one is
-/// called. A closure passed to a function cannot.
+/// Replaces `#expect(throws:)`: a closure in a macro can get the same symbol as another closure of the same test, and
+/// then the wrong one is called. This does not happen to a closure that is passed to a function.
 @discardableResult
 func thrown<Failure: Error, Value>(
     _ type: Failure.Type = Failure.self, sourceLocation: SourceLocation = #_sourceLocation, by body: () throws -> Value
