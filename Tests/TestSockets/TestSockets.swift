@@ -6,7 +6,11 @@ package import UnixIO
 extension Socket {
     /// Connects to a port.
     ///
-    /// - Throws: `timedOut` if no connection was accepted in time.
+    /// - Parameters:
+    ///   - port: The port.
+    ///   - timeout: The maximum time until the kernel has established the connection.
+    ///   - nonBlocking: `false` to make the returned socket a blocking one.
+    /// - Throws: `timedOut`, or the error of the connection, such as `connectionRefused`.
     package static func connectLoopback(
         port: UInt16, timeout: Duration, nonBlocking: Bool = true
     ) throws(Errno) -> FileDescriptor {
@@ -31,17 +35,19 @@ extension Socket {
         return listener
     }
 
-    /// The number of the next port in a range. Processes begin at different ports.
+    /// The index of the next port, modulo the size of its range. Random at first, so that two processes rarely try the
+    /// same port.
     private static let nextPort = Atomic(UInt.random(in: 0..<1 << 20))
 
     /// Listens on a free port that stays free while the listener is closed, so that a server can be stopped and started
     /// again.
     ///
     /// Linux gives the ports from 32768 on to connections and to listeners without a port of their own (ip(7),
-    /// `ip_local_port_range`). Such a port could be taken while its listener is closed. Within a process, each call
-    /// returns another port until all ports of the range were used.
+    /// `ip_local_port_range`). Such a port could be taken while its listener is closed. Within a process, successive
+    /// attempts, in any range, use successive ports, so it takes many calls until a port is returned again.
     ///
     /// - Parameter range: Ports below 32768. Servers of another kind must use another range.
+    /// - Throws: `addressInUse` if 100 ports in a row are in use, or another error at once.
     package static func listenLoopback(portIn range: Range<UInt16>) throws(Errno) -> FileDescriptor {
         for _ in 0..<100 {
             let number = nextPort.wrappingAdd(1, ordering: .relaxed).oldValue

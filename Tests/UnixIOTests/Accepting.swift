@@ -1,6 +1,6 @@
 import UnixIO
 
-/// No connection arrived within a time that is long for any machine.
+/// No connection arrived within a minute, which is long for any machine.
 struct NoConnection: Error {}
 
 /// Waits for a connection that the test expects.
@@ -10,7 +10,7 @@ func accept(_ listener: borrowing FileDescriptor) throws -> FileDescriptor {
     return connection
 }
 
-/// Returns `true` if a connection is waiting, and accepts it.
+/// Accepts and closes a waiting connection. Returns `false` if none is waiting.
 func hasConnection(_ listener: borrowing FileDescriptor) throws -> Bool {
     guard let connection = try listener.accept() else { return false }
     try connection.close()

@@ -15,8 +15,8 @@ struct CommandRunTests {
         return (run, String(decoding: run.output, as: UTF8.self))
     }
 
-    /// Waits up to a minute for the processes of a group to end, since a killed process may need some time. Returns
-    /// `true` if one still runs then.
+    /// Waits up to a minute for the processes of a group to end, since a killed process may need some time. The first
+    /// line of `text` is the group's id. Returns `true` if a process of the group still runs after that minute.
     private func isLeft(group text: String) throws -> Bool {
         let group = try #require(text.split(separator: "\n").first)
         let deadline = MonotonicClock.now.advanced(by: .seconds(60))
@@ -106,7 +106,7 @@ struct CommandRunTests {
         #expect(!short.isCut && String(decoding: short.output, as: UTF8.self) == "out\n")
     }
 
-    @Test("A killed program that had not ended in time is reaped later")
+    @Test("A program that was not reaped when its run ended is reaped later")
     func unreaped() throws {
         let arguments = ["/bin/true"]
         var words = unsafe arguments.map { unsafe strdup($0) } + [nil]

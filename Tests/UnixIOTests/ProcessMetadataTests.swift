@@ -114,7 +114,7 @@ struct ProcessMetadataTests {
         #expect(try ProcessMetadata.read(pid: 17, uid: geteuid() + 1, root: root) { .same } == metadata)
     }
 
-    @Test("A process that ends while it is being read has no information, even if its pid is reused")
+    @Test("A process that has been reaped has no information, and one that reuses its pid is never read instead")
     func recycled() throws {
         let folder = try ScratchFolder()
         let root = folder.file("proc")

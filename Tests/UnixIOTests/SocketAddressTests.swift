@@ -3,7 +3,7 @@ import UnixIO
 
 @Suite("SocketAddress")
 struct SocketAddressTests {
-    @Test("A path of 107 bytes is accepted and can be listened at")
+    @Test("A path of 107 bytes is accepted, and a listener can use it")
     func longest() throws {
         let folder = try ScratchFolder()
         let path = folder.file(String(repeating: "x", count: 107 - folder.path.utf8.count - 1))

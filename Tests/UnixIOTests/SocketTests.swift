@@ -64,7 +64,7 @@ struct SocketTests {
         let listener = try Socket.listenUnix(at: address, mode: 0o600)
 
         #expect(throws: Errno.addressInUse) { try Socket.listenUnix(at: address, mode: 0o600).close() }
-        // The first connection is the probe of the second process.
+        // The first connection is the probe of the second call of listenUnix.
         _ = try hasConnection(listener)
         try connectAndForget(address)
         #expect(try hasConnection(listener))

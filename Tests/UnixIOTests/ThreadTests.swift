@@ -5,7 +5,7 @@ import UnixIO
 
 @Suite("Threads")
 struct ThreadTests {
-    @Test("A thread runs under its name and can be joined")
+    @Test("A thread runs under its name, cut to 15 bytes, and can be joined")
     func name() throws {
         let name = Monitor<String>("")
         let thread = try UnixIO.Thread.start(name: "issues-übertragung") {
@@ -16,7 +16,7 @@ struct ThreadTests {
         #expect(name.withLock { $0 } == "issues-übertra")
     }
 
-    @Test("A thread blocks signals, except those caused by its own faults")
+    @Test("A thread blocks most signals, but not those that its own faults cause")
     func signalMask() throws {
         let blocked = Monitor<[CInt: Bool]>([:])
         let thread = try UnixIO.Thread.start(name: "mask") {
