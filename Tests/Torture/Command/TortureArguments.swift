@@ -30,7 +30,7 @@ struct TortureArguments {
     /// Whether the reporters are programs that link the client library.
     private(set) var usesLibrary = false
     private(set) var keeps = false
-    /// Whether each call fails in turn.
+    /// Whether each call on the database's files fails in turn in the first cycle.
     private(set) var sweeps = true
     private(set) var wantsHelp = false
 

@@ -13,7 +13,7 @@ struct TorturePlan {
     /// Whether each call fails in turn in the first cycle, in addition to the few calls that fail in every cycle.
     private let sweeps: Bool
     private(set) var cycles = 0
-    /// The next call to fail, under load and at the start.
+    // The number of the next call to fail: under load, and at the start.
     private var nextCall = 1
     private var nextCallAtStart = 1
 

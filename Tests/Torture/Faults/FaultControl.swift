@@ -54,7 +54,7 @@ package final class FaultControl {
         try set(.point, 0)
     }
 
-    /// The point at which a signal was sent since it was last requested.
+    /// The number of the point at which the requested signal was sent; 0 if it has not been sent yet.
     package var pointTaken: Int { get throws { Int(try get(.pointTaken)) } }
 
     /// Makes `count` calls on the database's files fail, beginning with the nth from now on.
@@ -75,7 +75,7 @@ package final class FaultControl {
     package var failedKind: String { get throws { Self.kinds[Int(try get(.failedKind))] } }
     package var calls: Int { get throws { Int(try get(.calls)) } }
 
-    /// Shifts the wall clock by `duration`.
+    /// Makes the daemon's wall clock differ from the real one by `duration`.
     package func setClock(off duration: Duration) throws {
         try set(.clockOffset, Int64(duration / .milliseconds(1)))
     }

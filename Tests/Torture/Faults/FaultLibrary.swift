@@ -1,7 +1,8 @@
 import Foundation
 package import IssueTestSupport
 
-/// Builds the libraries in `Tests/Faults` and `Tests/FaultVFS` for this machine.
+/// Builds the libraries in `Tests/Faults` and `Tests/FaultVFS` for this machine. Throws `NotBuilt` if the C compiler is
+/// missing or fails.
 package enum FaultLibrary {
     /// The library could not be built.
     struct NotBuilt: Error, CustomStringConvertible {

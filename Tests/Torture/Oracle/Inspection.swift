@@ -2,13 +2,14 @@ import IssueProtocol
 import IssueTestSupport
 import SQLiteKit
 
-/// Examines a store repeatedly, each time only what is new, and compares it with the oracle.
+/// Examines a store repeatedly, and compares the new rows with the oracle each time.
 ///
-/// No row is read twice. A row that retention removes later has been counted by then, so the sums that the store keeps
-/// can still be checked. Of rows that are removed before they are read, only the number is checked. Each look also
-/// checks that no rows are gone except those that retention has removed.
+/// The content of a row is compared only once. A row that retention removes later has been counted by then, so the sums
+/// that the store keeps can still be checked. Of rows that are removed before they are read, only the number is
+/// checked. Each look also checks that no rows are gone except those that retention has removed.
 package final class Inspection {
-    /// Old counts are stored per hour. With a shifted wall clock, any count may be old.
+    /// An hour and a series. Counts are compared per hour, because the store keeps old counts only per hour, and with a
+    /// shifted wall clock, any count may be old.
     struct HourKey: Hashable {
         let hour: Int64
         let series: Int64
@@ -25,10 +26,10 @@ package final class Inspection {
     var missingSeries: Int64 = 0
     /// The number of series that were removed since the last look.
     var removedSeries: Int64 = 0
-    /// Sums over all rows that were seen, in closed ranges and in the open one.
+    // Sums over all rows that were seen, in closed ranges and in the open one: by series, and by account.
     var totals: [Int64: RecordTotals] = [:]
     var received: [Int64: RecordTotals] = [:]
-    /// The same for closed ranges only.
+    // Sums for closed ranges only: by series, and by hour and series.
     var closedTotals: [Int64: RecordTotals] = [:]
     var closedCounts: [HourKey: RecordTotals] = [:]
     /// The rows of the open range.
@@ -66,6 +67,7 @@ package final class Inspection {
     /// Examines new rows, and throws if something contradicts the oracle.
     ///
     /// - Parameter isQuiet: `true` if no call is in flight, so that all outcomes are final.
+    /// - Throws: `Oracle.Contradiction`, or the error of SQLite if the store cannot be read.
     package func inspect(isQuiet: Bool = true) throws {
         let ends = isQuiet ? nil : oracle.ends()
         let connection = try DatabaseConnection(path: path, mode: .readOnly, busyTimeout: .seconds(20))

@@ -19,7 +19,7 @@ package final class Oracle: Sendable {
     private struct State {
         var memories: [ReporterMemory] = []
         var complaints: [String] = []
-        /// Rows of calls that are not judged yet, if retention removed the rows before they were read.
+        /// Rows that retention removed before they were read. Kept until all calls have been judged.
         var overlooked: [ClosedRange<Int64>] = []
         var given = AssignedIDs()
 
@@ -158,7 +158,7 @@ package final class Oracle: Sendable {
 
     // MARK: Contents of the store
 
-    /// Marks a record as found in the store. Returns its expected content, or nil if it should not be there.
+    /// Marks a record as found in the store. Returns its expected content and user, or nil if it was never sent.
     func found(_ reporter: Int, _ number: Int, at row: Int64) -> (record: IssueRecord, uid: UInt32)? {
         state.withLock { state in
             let name = "reporter \(reporter)'s record \(number)"

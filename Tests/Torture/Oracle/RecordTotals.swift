@@ -1,4 +1,4 @@
-/// Sums of records, counted by a plain scan.
+/// A number of records, and the sum of their counts: read from the store, or counted by a plain scan.
 struct RecordTotals: Equatable {
     var records: Int64 = 0
     var occurrences: Int64 = 0

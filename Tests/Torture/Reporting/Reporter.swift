@@ -20,7 +20,8 @@ struct Reporter {
     private var generator: SeededGenerator
     private var client: RawClient?
     private var open: [OpenCall] = []
-    /// Whether a call was refused. Later calls are then refused, too, and all are sent again after their replies.
+    /// Whether a call was refused. Later calls are then refused, too. All of them are sent again once every call has
+    /// got its reply.
     private var isHeld = false
 
     private static let timeout: Duration = .seconds(45)
@@ -84,7 +85,8 @@ struct Reporter {
         }
     }
 
-    /// Waits until calls without replies have been processed, by sending a call that has a reply after them.
+    /// Waits until calls without replies have been processed: sends another call and waits for its reply. Always
+    /// returns `true`.
     private mutating func endsQuietly() -> Bool {
         guard style.isOneway, let client else { return true }
         do {

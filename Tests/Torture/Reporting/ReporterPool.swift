@@ -95,7 +95,7 @@ final class ReporterPool: Sendable {
 
     // MARK: Waiting
 
-    /// Waits until the current instruction is another one than to settle with this number.
+    /// Waits until the instruction to settle that has this number is no longer the current one.
     func waitForWork(after number: Int) {
         _ = phase.wait { phase -> Bool? in
             if case .settling = phase.activity, phase.number == number { return nil }

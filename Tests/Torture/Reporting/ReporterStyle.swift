@@ -5,7 +5,7 @@ package struct ReporterStyle: Sendable {
     package var isNumbered = true
     /// Whether it asks for no replies.
     package var isOneway = false
-    /// One in this many of its records is bad, or none if nil.
+    /// One in this many of its records is bad, on average; nil for none.
     package var badOneIn: UInt64?
     package var recordsPerCall = 1...20
     /// The maximum number of calls in flight. The default is that of the client library.
@@ -34,7 +34,8 @@ package struct ReporterStyle: Sendable {
         return heavy
     }
 
-    /// Programs that link the client library, and one plain reporter, which shows whether a problem is in the library.
+    /// Three reporters that run programs with the client library, one without, which shows whether a problem is in the
+    /// library, and one that fills ranges.
     package static var programs: [ReporterStyle] {
         var program = ReporterStyle()
         program.app = "program"

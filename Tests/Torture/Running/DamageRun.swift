@@ -4,7 +4,7 @@ import IssueTestSupport
 import TestSockets
 import UnixIO
 
-/// Corrupts the files of the store, and checks that the daemon nevertheless starts and collects.
+/// Corrupts the files of the store, and checks that the daemon nevertheless starts and stores reports.
 package enum DamageRun {
     /// Runs all kinds of damage, each on a new store.
     package static func all() async throws -> TortureTable {
@@ -30,7 +30,7 @@ package enum DamageRun {
         var row = TortureTable.Row()
         for call in 1...5 { try report(call, daemon, &row) }
         try daemon.terminate()
-        // After a read by another process the WAL may still exist, and would repair the damage.
+        // If another process has read the database, the WAL may still exist, and it would repair the damage.
         try DatabaseFile(daemon.database, writable: true).execute("PRAGMA wal_checkpoint(TRUNCATE)")
         try damage.spoil(daemon)
         let before = daemon.log.count

@@ -18,7 +18,7 @@ extension TortureRun {
         note(failed: kind)
     }
 
-    /// Makes all calls on the database's files fail until the daemon cannot open the database again.
+    /// Makes all calls on the database's files fail until the daemon has tried in vain to reopen the database.
     package func loseDisk() throws {
         try round("EIO, all calls") {
             load(for: 5...30)

@@ -21,9 +21,9 @@ extension TortureRun {
         }
     }
 
-    /// Deletes a row, and returns the contradiction that the oracle finds. A row of the open range has been read by the
-    /// oracle before, and a row of a range that retention has thinned out has not. The run cannot be continued
-    /// afterwards.
+    /// Deletes a row, and returns the contradiction that the oracle finds, or "nothing" if it finds none. A row of the
+    /// open range is read by the oracle before it is deleted; a row of a range that retention has thinned out is not.
+    /// The run cannot be continued afterwards.
     package func hideRow(_ row: DeletedRow) throws -> String {
         let hidden = try rowAfterExit(row, by: MonotonicClock.now.advanced(by: .seconds(300)))
         try DatabaseFile(daemon.database, writable: true).hideRecord(hidden)

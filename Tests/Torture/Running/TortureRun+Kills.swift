@@ -7,7 +7,7 @@ extension TortureRun {
     private enum Trigger {
         case load
         case fillingRanges
-        /// The maximum age is lowered, so that whole ranges are removed.
+        /// The maximum size and age are lowered, so that whole ranges are removed.
         case shrinkingStore
         case start
         case stop
@@ -42,8 +42,7 @@ extension TortureRun {
         }
     }
 
-    /// Arms a point and triggers it. Returns `true` if the daemon was killed there. The daemon has
-    /// ended in any case.
+    /// Arms a point and triggers it. Returns `true` if the daemon was killed there. The daemon has ended in any case.
     private func reach(_ point: Int, _ trigger: Trigger) throws -> Bool {
         var pass = 1
         switch trigger {

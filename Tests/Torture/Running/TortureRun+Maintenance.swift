@@ -29,7 +29,8 @@ extension TortureRun {
         }
     }
 
-    /// Erases the newest records. At random, the daemon is killed during the purge, and killed or stopped after it.
+    /// Erases the newest records. In half of the cases, the daemon is killed during a first purge. After the purge, it
+    /// is killed or stopped.
     package func purgeNewest() throws {
         try round("The newest purged") {
             load(for: 50...200)

@@ -40,7 +40,7 @@ extension TortureRun {
             let hasEnded = try cut == .moment ? false : waitsForEnd(within: .seconds(10), inspects: false)
             daemon.process?.send(SIGKILL)
             _ = try daemon.end()
-            // Before retention removes records that were not read.
+            // The store is examined before the start, because retention could remove records that were not read.
             try inspection.inspect(isQuiet: false)
             try daemon.configure(original)
             try daemon.start()

@@ -86,6 +86,7 @@ package final class TortureRun {
     ///   - fillingRanges: `true` to report records that fill ranges quickly.
     ///   - removesByAge: `true` if `body` lowers the maximum age, so that records become too old.
     ///   - body: Causes the fault. Returns whether it happened, and leaves a running daemon.
+    /// - Throws: `GuaranteeViolation`, also for a contradiction and for an error of `body`.
     package func round(
         _ fault: String, fillingRanges: Bool = false, removesByAge: Bool = false, _ body: () throws -> Bool
     ) throws {
@@ -138,7 +139,9 @@ package final class TortureRun {
         return String(decoding: try file.readToEnd() ?? Data(), as: UTF8.self)
     }
 
-    /// Lets some time pass under load.
+    /// Lets a random time pass under load.
+    ///
+    /// - Parameter time: The range of the time, in milliseconds.
     func load(for time: ClosedRange<Int>) {
         pool.pause(.milliseconds(Int.random(in: time, using: &generator)))
     }
