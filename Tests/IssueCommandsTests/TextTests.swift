@@ -90,7 +90,7 @@ struct TextTests {
     }
 
     @Test(
-        "A relative time is rounded to the nearest whole number of its smallest unit",
+        "A relative time is rounded to the nearest whole number of its smallest unit, and less than a second is now",
         arguments: [
             (0, "now"), (999, "now"), (-999, "now"), (1000, "1 s ago"), (59_499, "59 s ago"), (59_999, "1 min ago"),
             (60_000, "1 min ago"),
@@ -151,7 +151,7 @@ struct TextTests {
     }
 
     @Test(
-        "The end of a mute is a time span from now, the next such time of day, or a future time",
+        "The end of a mute is given as a time span from now, a time of day that comes next, or a future time",
         arguments: [
             ("8h", "2026-11-21T20:00:00.000Z"), ("+8h", "2026-11-21T20:00:00.000Z"),
             ("15:30", "2026-11-21T15:30:00.000Z"), ("08:00", "2026-11-22T08:00:00.000Z"),
@@ -184,7 +184,7 @@ struct TextTests {
     }
 
     @Test(
-        "The priorities of logger are accepted as severities",
+        "The priorities of logger(1) and the severities of issues are accepted as severities",
         arguments: [
             ("error", IssueLevel.error), ("user.err", .error), ("daemon.crit", .critical), ("warn", .warning),
             ("local0.notice", .info), ("EMERG", .critical), ("debug", .debug),

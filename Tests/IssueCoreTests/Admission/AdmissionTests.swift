@@ -111,7 +111,7 @@ struct AdmissionTests {
         for id in 1...20 as ClosedRange<Int64> { _ = admission.evaluate(record(id, group: 1 + id % 2), at: at(0)) }
         let changes = admission.takeChanges()
 
-        // Two records were sent, so the destination gave two tokens and the groups gave two together.
+        // Two records were sent. They took two of the destination's tokens, and two of those of both groups together.
         let global = changes.buckets.first { $0.key == .init(account: nil, role: .common) }
         #expect(global?.level == 268.0)
         #expect(changes.groups.map { $0.level ?? 0 }.reduce(0, +) == 4)

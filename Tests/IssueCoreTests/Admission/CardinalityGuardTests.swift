@@ -53,7 +53,7 @@ struct CardinalityGuardTests {
     func ofAllApplications() {
         var guardian = CardinalityGuard(settings: settings)
 
-        // Two groups and two more series of each application.
+        // Each application creates two groups, each with a series, and then two more series.
         let groups = (0..<16).map {
             guardian.admitSeries(account: AccountID(Int64($0) / 2), user: 7, isNewGroup: true, at: at(10))
         }
@@ -72,7 +72,7 @@ struct CardinalityGuardTests {
         #expect(guardian.admitSeries(account: 30, user: 9, isNewGroup: true, at: at(900)) == .overflowGroup(.variants))
     }
 
-    @Test("The window ends with the window for groups or the window for series, whichever ends first")
+    @Test("`windowEnd` returns the end of the window for groups or of that for series, whichever is first")
     func windowEnd() {
         var other = settings
         other.newSeriesPerApplication = Rate(4, per: .seconds(600))
@@ -85,7 +85,7 @@ struct CardinalityGuardTests {
         #expect(CardinalityGuard(settings: other).windowEnd(at: at(1)) == at(900))
     }
 
-    @Test("A user has twenty times as many sender kinds per day as application names, independently of other users")
+    @Test("A user may have twenty times as many sender kinds per day as application names, whatever other users have")
     func senders() {
         var guardian = CardinalityGuard(settings: settings)
 
@@ -99,7 +99,7 @@ struct CardinalityGuardTests {
         #expect(guardian.admitSender(uid: 9, at: at(86_400)) == .overflow)
     }
 
-    @Test("A user has a limited number of application names per day")
+    @Test("A user may have a limited number of application names per day")
     func applications() {
         var guardian = CardinalityGuard(settings: settings)
 

@@ -26,7 +26,7 @@ struct LimitDemandTests {
             record: RowID(record), group: 1, account: 1, user: user, severity: .error, isFirstOfGroup: record == 1)
     }
 
-    @Test("For records that arrive at once, the needed burst is their number")
+    @Test("For records that arrive at once, the needed burst is the number of those that use the bucket")
     func burst() throws {
         var admission = Admission(settings: LimitSettings())
         for record in 1...21 { _ = admission.evaluate(candidate(Int64(record)), at: at(1000)) }
@@ -199,7 +199,7 @@ struct LimitDemandTests {
     }
 
     @Test(
-        "A removed group, or one not held back for a day, leaves the history; a removed group's records stay counted"
+        "A group leaves the history if removed, or not held back for a day; a removed group's records stay counted"
     )
     func removed() {
         var admission = Admission(settings: LimitSettings())
@@ -247,7 +247,7 @@ struct LimitDemandTests {
         #expect(changed.history.start == nil)
     }
 
-    @Test("Overflows are counted by user and kind, and the needed limit covers those of two consecutive periods")
+    @Test("Overflows are counted by user and in total, and the needed limit covers those of two consecutive periods")
     func overflows() throws {
         var history = OverflowHistory()
         let settings = LimitSettings()

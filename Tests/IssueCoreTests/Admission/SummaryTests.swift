@@ -74,7 +74,7 @@ struct SummaryTests {
         #expect(admission.dueSummaries(at: at(62)).map(\.stillSuppressing) == [expected])
     }
 
-    @Test("Summaries are numbered without gaps per group and reason, also after a quiet period")
+    @Test("A group's summaries are numbered without gaps, also after a quiet period")
     func sequence() {
         var admission = Admission(settings: settings)
         var numbers: [Int64] = []

@@ -20,7 +20,7 @@ struct TokenBucketTests {
         #expect(resized(1) == min(1, limit.burst - 4))
     }
 
-    @Test("A new bucket holds its burst, then gains one token per refill")
+    @Test("A new bucket holds its burst, and is refilled at its rate up to the burst")
     func burstThenRefill() {
         var bucket = TokenBucket(limit, at: at(0))
         for _ in 0..<5 { bucket.take(at: at(0)) }
