@@ -148,7 +148,7 @@ struct BisectionTests {
         #expect(bisection.delivered.map(\.count).reduce(0, +) == 200)
     }
 
-    @Test("A part whose request failed is sent next; giving up a batch gives up all its remaining lines")
+    @Test("A part whose request failed is sent again first; giving up a batch gives up all its remaining lines")
     func requestFailed() {
         var bisection = Bisection(count: 30)
         _ = bisection.next(atMost: 10)
@@ -285,7 +285,7 @@ extension BisectionTests {
         #expect(failedCount <= 30)
     }
 
-    @Test("Adjacent lines of one user that get no response are given up, and those of another user are delivered")
+    @Test("Adjacent lines of one user that get no response are given up, and the lines of another user are delivered")
     func manyUnanswered() {
         let users = [UInt32?](repeating: 1001, count: 20) + [UInt32?](repeating: 1000, count: 200)
         var bisection = Bisection(count: users.count, users: users)
@@ -340,7 +340,7 @@ extension BisectionTests {
             _ = bisection.next()
             isGivenUp = bisection.unanswered()
         }
-        // The first time, the line directly followed the accepted line of its own batch.
+        // The line's first request came directly after the accepted line of its own batch, so it was a proof already.
         #expect(roundCount == Bisection.maxUnanswered - 1)
         #expect(bisection.dead == [.init(line: 1, reason: .refused)])
         #expect(bisection.isDone)
@@ -435,7 +435,7 @@ extension BisectionTests {
         #expect(end == .stop)
     }
 
-    @Test("Refused lines are sent again after an accepted request, but not before each request with a suspect")
+    @Test("Refused lines are sent again once a request is accepted, but not before each further request with a suspect")
     func keptRefusals() {
         var bisection = Bisection(count: 2)
         for _ in 0..<Bisection.maxUnanswered {

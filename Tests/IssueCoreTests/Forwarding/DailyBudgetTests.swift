@@ -5,7 +5,7 @@ import Testing
 struct DailyBudgetTests {
     private static let midnight = IssueTimestamp(millisecondsSince1970: 20_000 * 86_400_000)
 
-    /// Sends records of a user until no more are allowed.
+    /// Sends records of a user until no more are allowed, and returns the number of bytes sent.
     private func exhaust(_ budget: inout DailyBudget, _ user: UInt32, by bytes: Int = 1000) -> Int64 {
         var sent: Int64 = 0
         while budget.state(of: user) != .spent {
@@ -49,7 +49,7 @@ struct DailyBudgetTests {
         #expect(budget.state(of: 1003) == .plenty)
     }
 
-    @Test("A user's use survives a restart, and a new UTC day starts at zero")
+    @Test("A user's byte count survives a restart, and starts at zero on a new UTC day")
     func days() {
         var budget = DailyBudget(limit: 1_000_000)
         _ = exhaust(&budget, 1001)
@@ -73,7 +73,7 @@ struct DailyBudgetTests {
         #expect(budget.state(of: 1001) == .plenty)
     }
 
-    @Test("A limited number of users is remembered, and the use of the others still counts")
+    @Test("A limited number of users is remembered, and the bytes of the others still count")
     func bounded() {
         var budget = DailyBudget(limit: 1_000_000)
         for user in 1000..<3000 as Range<UInt32> { budget.sent(10, for: [user: Int(user) / 100], at: Self.midnight) }

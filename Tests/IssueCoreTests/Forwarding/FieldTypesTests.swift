@@ -3,7 +3,7 @@ import Testing
 
 @Suite("The types of fields at a destination")
 struct FieldTypesTests {
-    @Test("The types of fields at a destination are fixed by the first value")
+    @Test("The type of a field at a destination is fixed by its first value")
     func fixes() {
         var types = FieldTypes()
         #expect(types.record(.integer, at: "attempt", by: 1000) == true)
@@ -14,7 +14,7 @@ struct FieldTypesTests {
         #expect(types.record(.string, at: "other", by: 1000) == true)
     }
 
-    @Test("The types of fields at a destination allow integers in number fields, but no fractions in integer fields")
+    @Test("A number field at a destination accepts integers, but an integer field accepts no other numbers")
     func widens() {
         var types = FieldTypes(["load": .number, "attempt": .integer])
         #expect(types.record(.integer, at: "load", by: 1000) == true)
@@ -33,7 +33,7 @@ struct FieldTypesTests {
         #expect(types.takeAdded().isEmpty)
     }
 
-    @Test("The types of fields at a destination are limited in number")
+    @Test("The number of fields whose types are known at a destination is limited")
     func bounds() {
         var types = FieldTypes(Dictionary(uniqueKeysWithValues: (1..<FieldTypes.maxFields).map { ("f\($0)", .string) }))
         #expect(types.record(.bool, at: "last", by: 1000) == true)

@@ -54,7 +54,7 @@ struct ForwardingRun {
     private var traffic: SeededGenerator
     private var lastBatch: BatchID = 0
     private var deadline: Double?
-    /// The pending lines: their numbers, and the times since when they wait.
+    /// The pending lines: their numbers, and the times since when they have been waiting.
     private var waiting: [(line: Int, since: Double)] = []
     private var priority: [(line: Int, since: Double)] = []
     private(set) var reported = 0
@@ -197,7 +197,7 @@ struct ForwardingRun {
     private mutating func merge(_ first: BatchID, _ second: BatchID) -> Forwarding.NextAction {
         let lines = (batches.removeValue(forKey: first) ?? [], batches.removeValue(forKey: second) ?? [])
         lastBatch = BatchID(lastBatch.rawValue + 1)
-        // The lines at the start whose numbers are divisible by three are summaries.
+        // The leading lines whose numbers are divisible by three stand for summaries.
         func split(_ lines: [Int]) -> (summaries: Int, records: [RowID]) {
             let summaries = lines.prefix { $0.isMultiple(of: 3) }.count
             return (summaries, lines[summaries...].map { RowID($0) })

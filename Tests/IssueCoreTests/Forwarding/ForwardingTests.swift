@@ -534,7 +534,7 @@ struct ForwardingTests: ForwardingSteps {
         #expect(forwarding.view.reason == nil)
     }
 
-    @Test("The send rate delays the next batch and is reported, but priority records need not wait for all of it")
+    @Test("The send rate delays the next batch and is shown as the reason, but priority records wait less")
     func pacing() {
         var forwarding = sending(50)
         _ = forwarding.answered(answer(.accepted), unit: 0, at: at(0))

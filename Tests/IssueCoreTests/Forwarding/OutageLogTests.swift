@@ -52,7 +52,7 @@ struct OutageLogTests {
         #expect(log.stored == "waiting: timeout")
         let early = log.entry(for: refused, at: start.advanced(by: .seconds(3599)))
         #expect(early == nil)
-        // 990 of the first thousand conditions, and the last one, which lasts.
+        // 990 of the first thousand conditions, and the one at 3,599 s.
         let late = log.entry(for: refused, at: start.advanced(by: .seconds(3600)))
         #expect(late == entry(refused, "timeout", leftOut: 991))
     }

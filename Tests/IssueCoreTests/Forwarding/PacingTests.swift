@@ -82,7 +82,7 @@ struct PacingTests: ForwardingSteps {
         #expect(failed(&schedule, .tooManyRequests, unit: 0) == 250)
         schedule.succeeded()
         #expect((0..<6).map { _ in failed(&schedule, unit: 1) } == [1000, 2000, 4000, 4500, 4500, 4500])
-        // Never at once, whatever the random number, when the outage has lasted a while.
+        // When the outage has lasted a while, no retry comes at once, whatever the random number.
         #expect(failed(&schedule, unit: 0) == 2250)
         schedule.succeeded()
         #expect(failed(&schedule, unit: 0) == 250)
@@ -105,7 +105,7 @@ struct PacingTests: ForwardingSteps {
         #expect(failed(&schedule, unit: 0, retryAfter: .zero) == 250)
     }
 
-    @Test("After failures of the store the delay doubles up to a minute, and starts anew after a longer run")
+    @Test("After failures of the store the delay doubles up to a minute; a run of more than a minute resets it")
     func storeRecovery() {
         var recovery = StoreRecovery()
         let delays = (0..<6).map { _ in recovery.failed(after: .seconds(3)) }

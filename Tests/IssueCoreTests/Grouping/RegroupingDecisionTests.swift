@@ -21,7 +21,7 @@ struct RegroupingDecisionTests {
     }
 
     @Test(
-        "The template of rule 1 gets the fingerprint of rule 2",
+        "A template of rule 1 gets the fingerprint of rule 2",
         arguments: [
             ("blk_-\u{1} is gone", "\u{1} is gone"), ("0-\u{2} at \u{5}", "\u{1} at \u{5}"),
             ("read \u{4} from \u{6}", "read \u{4} from \u{6}"), ("uid=\u{1} user=root", "uid=\u{1} user=\u{1}"),

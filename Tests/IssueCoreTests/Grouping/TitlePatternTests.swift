@@ -80,7 +80,7 @@ struct TitlePatternTests {
             }, limit: limit)
     }
 
-    @Test("A group is suggested for merging with the first similar group: one word differs, of at least three")
+    @Test("A group is suggested for merging with the first whose title, of at least three words, differs in one word")
     func suggestions() {
         #expect(
             pairs(["user ann is gone", "user bob is gone", "disk is full", "user carl is gone"]) == [
