@@ -25,7 +25,7 @@ struct Decoding {
         redactions = decoder.takeRedactionCounts() ?? RedactionCounts()
     }
 
-    /// Returns the record at an index in the form in which the store returns it.
+    /// Returns the record at an index in the form in which the store returns it; nil if its series key is invalid.
     func record(_ index: Int) -> IssueRecord? {
         let decoded = batch.records[index]
         guard let series = SeriesKey.decode(batch.seriesKey(of: decoded)) else { return nil }

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("The decoder and the JSON codec of records")
 struct RecordDecoderAgreementTests {
-    /// The codec does not cut texts.
+    /// Limits with which the decoder cuts no text of a series, since the codec does not cut texts either.
     private static let limits = {
         var limits = RecordLimits()
         limits.attributeBytes = limits.recordBytes

@@ -134,7 +134,7 @@ struct RecordDecoderTests {
     }
 
     @Test(
-        "A text that describes a series is cut to 2,048 bytes, without a part of a character or escape",
+        "A text that describes a series is cut to at most 2,048 bytes of JSON, never within a character or escape",
         arguments: [
             (String(repeating: "x", count: 2048), 2048), (String(repeating: "x", count: 2049), 2048),
             (String(repeating: "x", count: 2047) + "é", 2047), (String(repeating: "x", count: 2046) + "éé", 2048),

@@ -21,7 +21,7 @@ struct RepeatedObjectsTests {
         #"{"file_id":"Sources/Shop/Cart.swift","line":12,"column":3,"function":"add(_:)","module":"Shop"}"#,
     ]
 
-    /// - Parameter oddEvery: One in this many sources differs from the common one.
+    /// - Parameter oddEvery: One in this many sources is chosen at random; the others are the common one.
     @Test("A cached source or application decodes to the same series in any position and order", arguments: [1, 4, 20])
     func same(oddEvery: Int) throws {
         var records: [String] = []

@@ -18,7 +18,7 @@ struct SentTemplateTests {
     private func fingerprint(_ json: String) throws -> String { Fingerprint.of(try series(json), app: "shop") }
 
     @Test(
-        "The sender's template replaces the daemon's own one",
+        "The sender's template is used instead of the daemon's own",
         arguments: [
             (
                 #""message":"User ann not found","template":"User {} not found","parts":["ann"]"#,
