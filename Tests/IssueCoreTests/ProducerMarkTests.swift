@@ -82,7 +82,7 @@ struct ProducerMarkTests {
         #expect(ProducerMark(bytes: mark.bytes) == mark)
     }
 
-    @Test("Every record gets one row, however a client resends and splits calls", arguments: 0..<20 as Range<UInt64>)
+    @Test("Every record gets one result, however a client resends and splits calls", arguments: 0..<20 as Range<UInt64>)
     func property(seed: UInt64) {
         var traffic = SeededGenerator(seed: seed)
         var mark = ProducerMark()

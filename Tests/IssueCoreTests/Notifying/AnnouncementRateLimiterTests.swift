@@ -48,7 +48,7 @@ struct AnnouncementRateLimiterTests {
     }
 
     @Test(
-        "In any minute, at most the shared burst plus a refill of new groups is announced, for any number of users",
+        "In any minute, the new groups announced for any number of users do not exceed the shared burst plus one refill",
         arguments: 0..<8)
     func bounded(seed: UInt64) {
         var traffic = SeededGenerator(seed: seed)
@@ -63,7 +63,7 @@ struct AnnouncementRateLimiterTests {
     }
 
     @Test(
-        "Each record is announced, or counted by its reason in the message about suppressed ones within a minute",
+        "Each record is announced, or counted by its reason in a message about suppressed records, due within a minute",
         arguments: 0..<8)
     func nothingUncounted(seed: UInt64) {
         var traffic = SeededGenerator(seed: seed)
@@ -121,7 +121,7 @@ struct AnnouncementRateLimiterTests {
     }
 
     @Test(
-        "Floods of critical records by any number of users do not suppress the first announcement of another user")
+        "Another user's first critical record is announced despite floods by 40 users, and root's despite floods by 300")
     func floods() {
         let now = RecordLogInstant(milliseconds: 0)
         var limit = AnnouncementRateLimiter(at: now)

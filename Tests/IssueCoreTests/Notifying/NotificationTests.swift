@@ -282,7 +282,7 @@ struct NotificationQueueTests {
         #expect(digest.others.last == .init(uid: nil, isOfDaemon: true, count: 2))
     }
 
-    @Test("Events about the state of destinations have their own entries after a flood of any others")
+    @Test("Events about the state of destinations have their own entries even after a flood of other events")
     func destinationStatesInFlood() {
         var limiter = NoticeLimiter(notices(100, uid: nil, .storeFault))
         for user in 0..<100 as Range<UInt32> {
@@ -324,7 +324,7 @@ struct NotificationQueueTests {
         (.again(.tooManyRequests, retryAfter: .seconds(999_999)), 2, 3600, .givenUp),
     ]
 
-    @Test("An answer decides whether a message is delivered, sent again or given up", arguments: outcomes)
+    @Test("A verdict and the message's age decide whether it is delivered, sent again or given up", arguments: outcomes)
     func outcome(verdict: DeliveryVerdict, attempts: Int, age: Int64, outcome: NotificationOutcome) {
         let found = NotificationOutcome(verdict, attempts: attempts, age: .seconds(age), retryFor: .seconds(3600))
         #expect(found == outcome)

@@ -35,7 +35,7 @@ struct QueryLimitsTests {
         }
     }
 
-    @Test("A trace id that is not hexadecimal is refused, since it would match nothing")
+    @Test("A trace id that is not 32 hexadecimal digits is refused, since it would match nothing")
     func traces() throws {
         var filter = IssueFilter()
         filter.traceIDs = ["4BF92F3577B34DA6A3CE929D0E0E4736", "4bf92f35"]
@@ -92,7 +92,7 @@ struct QueryLimitsTests {
         #expect(throws: QueryLimits.Excess.self) { try QueryLimits.check(filter) }
     }
 
-    @Test("All sparklines of a reply together have at most 100,000 buckets")
+    @Test("A sparkline has at most 1,000 buckets, and all sparklines of a reply together have at most 100,000")
     func sparklines() throws {
         try QueryLimits.check(sparkline: 1000, groups: 100)
         try QueryLimits.check(sparkline: 100, groups: 1000)

@@ -114,7 +114,7 @@ struct RedactionCorpusTests {
         for sample in try Self.samples() where !sample.isJSON && sample.rule != nil {
             let text = "\(padding) \(sample.sent) \(padding)"
             let stored = try Self.message(text, Self.everything).record(0)?.message
-            // The value of a header or a key without an end extends to the end of the line.
+            // If nothing ends the value of a header or a key, it extends to the end of the line.
             guard !sample.stored.hasSuffix("]") else { continue }
             #expect(stored == "\(padding) \(sample.stored) \(padding)")
         }

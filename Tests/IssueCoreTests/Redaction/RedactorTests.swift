@@ -118,7 +118,7 @@ struct RedactorTests {
 
     // MARK: Templates of the sender
 
-    @Test("Redaction keeps the template of a sender whose value is a secret")
+    @Test("Redaction keeps a sender's template even if one of its values is a secret")
     func sentValue() throws {
         func decode(_ value: String, _ redactor: Redactor) throws -> Decoding {
             try Decoding(
@@ -278,7 +278,7 @@ struct RedactorTests {
         #expect(decoding.record(0)?.message == stored)
     }
 
-    @Test("Redaction uses other settings for the records that follow, also those of a known series")
+    @Test("Redaction uses changed settings for the records that follow, even for those of a known series")
     func change() throws {
         let json = Array(#"{"message":"m","domain":"mail ann@example.net","app":{"name":"shop"}}"#.utf8)
         var decoder = RecordDecoder(limits: RecordLimits(), seed: 1, redactor: Redactor(settings()))
@@ -313,7 +313,7 @@ struct RedactorTests {
     }
 
     @Test(
-        "Redaction applies to each -p of a command, as far as 256 bytes after the program and not in the next command")
+        "Redaction applies to each -p of a command up to 256 bytes after the program, but not in the next command")
     func options() {
         var redactor = Redactor(settings())
         func text(_ text: String) -> String { redactor.text(text).replacing("[@password]", with: "#") }

@@ -131,7 +131,7 @@ struct RetentionTests {
         let retention = Retention(settings: RetentionSettings(maxSize: 1 << 20, keepFree: 0))
         #expect(retention.next(crowded(nil)) == .countUnreferenced)
         var unreferenced = UnreferencedSeries()
-        // Up to 256 KiB of a user are left alone.
+        // Up to 256 KiB of a user's series without records are kept.
         for _ in 0..<512 { unreferenced.add(keyBytes: 56, of: 6) }
         for _ in 0..<500 { unreferenced.add(keyBytes: 56, of: 5) }
         guard case .thin(let holding, .size) = retention.next(crowded(unreferenced)) else {

@@ -70,7 +70,7 @@ struct ConnectionStateTests {
         #expect(state.hasJob)
     }
 
-    @Test("Every call waits behind a query until its last reply")
+    @Test("Every call waits behind a query until the query's last reply")
     func holdsBehindQuery() {
         var (state, _) = asking()
         #expect(!state.mayReport)
@@ -316,7 +316,7 @@ struct ConnectionStateTests {
         #expect(State.Worth.idle < .resumable && .resumable < State.Worth.answering)
     }
 
-    @Test("Queries that could last long are ended early, with a page without records or with Busy")
+    @Test("Queries that could last long can be ended early, with a page without records or with Busy")
     func earlyReply() {
         #expect(reporting(1).earlyReply == .none)
         #expect(asking().state.earlyReply == .none)
@@ -364,7 +364,7 @@ struct ConnectionStateTests {
         #expect(answer(&state, .page(next: nil)) == .finish)
     }
 
-    @Test("A follower without a time starts after the newest row, and one with a time with the records since then")
+    @Test("A follower without a time gets records after the newest row, and one with a time also those since that time")
     func followsFrom() {
         #expect(asking(.following(IssueFilter())).1 == .run(.newest))
         var filter = IssueFilter()
@@ -417,7 +417,7 @@ struct ConnectionStateTests {
         #expect(idle.fatesChanged() == nil)
     }
 
-    @Test("A flush ends when all destinations have forwarded what was pending, or with its time")
+    @Test("A flush ends when all destinations have forwarded what was pending, or at its timeout")
     func flushes() {
         let parameters = FlushParameters(destination: "logz")
         func flush(_ count: Int) -> State.Request { .flushing(parameters, until: time(9), remaining: count) }
@@ -427,7 +427,7 @@ struct ConnectionStateTests {
         #expect(action == .none && !state.hasJob)
         let token = state.queryToken ?? 0
         #expect(state.flushed(queryToken: token) == .none)
-        // This token is that of an earlier flush that has reached its timeout.
+        // A token of another query, such as an earlier flush that has reached its timeout, changes nothing.
         #expect(state.flushed(queryToken: token + 1) == .none)
         #expect(state.flushed(queryToken: token) == .endFlush(end, isComplete: true))
         #expect(state.flushed(queryToken: token) == .none)

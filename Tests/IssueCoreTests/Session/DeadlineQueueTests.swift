@@ -30,7 +30,7 @@ struct DeadlineQueueTests {
         let due = queue.takeDue(at: at(2))
         #expect(due == "a")
         #expect(queue.next == nil)
-        // The later deadline no longer applies.
+        // A key that was returned can be added again.
         queue.bring("a", by: at(8))
         #expect(queue.next == at(8))
     }

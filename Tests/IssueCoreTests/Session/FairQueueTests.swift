@@ -43,7 +43,7 @@ struct FairQueueTests {
     }
 
     @Test(
-        "A single report precedes the backlog of a thousand other connections of its user, but only once"
+        "A new connection's first report precedes most others of its user's thousand connections, but its second does not"
     )
     func quietAmongMany() {
         var queue = queue()

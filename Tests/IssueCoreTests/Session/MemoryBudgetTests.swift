@@ -37,7 +37,7 @@ struct MemoryBudgetTests {
         #expect(MemoryReservation.excess(of: holdings, above: 1300, guaranteed: 10) == [])
     }
 
-    @Test("A user within the minimum loses nothing, even if the rest then exceeds the target")
+    @Test("A user within the minimum loses nothing, even if the memory in use then stays above the target")
     func minimum() {
         let holdings = (1...10).map { holding(UInt64($0), UInt32($0), 100, at: $0) }
         #expect(MemoryReservation.excess(of: holdings, above: 500, guaranteed: 100) == [])

@@ -26,7 +26,7 @@ struct MemoryPressureTests {
         #expect(memory.allowance(within: Self.limits) == UserLoad.Allowance(calls: 400, replies: 40))
     }
 
-    @Test("Users that wait because memory is short continue when some is released, in order and once")
+    @Test("Users who wait because memory is short continue when some is released, in order and once")
     func resumes() {
         var memory = makePressure()
         memory.throttled(1, within: Self.limits)

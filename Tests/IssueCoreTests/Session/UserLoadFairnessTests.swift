@@ -48,7 +48,7 @@ struct UserLoadFairnessTests {
     }
 
     @Test(
-        "Connections of a user above the limit wait only for what is in flight, and progress equally",
+        "Connections of a user above the limit wait only for what is in flight, and progress at similar speeds",
         arguments: 0..<4)
     func alike(seed: UInt64) {
         var traffic = SeededGenerator(seed: seed)
