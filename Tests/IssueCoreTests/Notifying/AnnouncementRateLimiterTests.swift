@@ -48,7 +48,7 @@ struct AnnouncementRateLimiterTests {
     }
 
     @Test(
-        "In any minute, the new groups announced for any number of users do not exceed the shared burst plus one refill",
+        "In any minute, the new groups announced for any number of users do not exceed the shared burst and one refill",
         arguments: 0..<8)
     func bounded(seed: UInt64) {
         var traffic = SeededGenerator(seed: seed)
@@ -121,7 +121,7 @@ struct AnnouncementRateLimiterTests {
     }
 
     @Test(
-        "Another user's first critical record is announced despite floods by 40 users, and root's despite floods by 300")
+        "Another user's first critical record is announced despite floods by 40 users, and root's despite those by 300")
     func floods() {
         let now = RecordLogInstant(milliseconds: 0)
         var limit = AnnouncementRateLimiter(at: now)

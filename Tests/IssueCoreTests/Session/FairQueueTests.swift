@@ -43,7 +43,7 @@ struct FairQueueTests {
     }
 
     @Test(
-        "A new connection's first report precedes most others of its user's thousand connections, but its second does not"
+        "A new connection's first report precedes most others of its user's thousand connections, but not its second"
     )
     func quietAmongMany() {
         var queue = queue()
