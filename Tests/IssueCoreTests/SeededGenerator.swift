@@ -26,7 +26,7 @@ struct SeededGenerator: RandomNumberGenerator {
     }
 
     /// Returns random records of several groups and applications with their times. They come in bursts with pauses;
-    /// some are critical, some muted.
+    /// some are critical, muted or not reportable.
     mutating func log(records: Int, groups: Int64, accounts: Int64) -> [(
         candidate: AdmissionCandidate, at: RecordLogInstant
     )] {

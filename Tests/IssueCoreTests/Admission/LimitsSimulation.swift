@@ -5,6 +5,7 @@ import IssueProtocol
 struct LimitsSimulation {
     struct Minute: Equatable {
         var received: Int64 = 0
+        /// The number of records that were sent themselves. `wholeCritical` counts the critical ones among them.
         var whole: Int64 = 0
         var wholeCritical: Int64 = 0
         var critical: Int64 = 0

@@ -15,7 +15,7 @@ struct LimitsSimulationTests {
         #expect(whole + summarized + simulation.suppressedAtEnd == received)
         #expect(minutes.allSatisfy { $0.wholeCritical == $0.critical })
         #expect(minutes.allSatisfy { $0.whole + $0.summaries <= 600 })
-        // One issue 50 times a second for a quarter of an hour: five records at once, then one every five minutes.
+        // One issue 50 times a second for a quarter of an hour: six records at once, then one every five minutes.
         #expect(minutes[5..<20].reduce(0) { $0 + $1.whole } < 100)
     }
 }

@@ -18,6 +18,7 @@ struct ForwardingRun {
         var lines: Int
         var isPriority: Bool
         var isTaken: Bool
+        /// Whether the request had the full timeout.
         var isInFull: Bool
         /// Whether the daemon would log after the response that records are accepted again.
         var looksHealthy = false

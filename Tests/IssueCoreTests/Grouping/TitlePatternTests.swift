@@ -19,7 +19,7 @@ struct TitlePatternTests {
         #expect(try #require(TitlePattern(pattern)).matches(title) == isMatch)
     }
 
-    @Test("A pattern that matches everything or is too long is refused")
+    @Test("A pattern that is empty, matches everything or is too long is refused")
     func refused() {
         for text in ["", "*", "***", String(repeating: "a", count: 201)] { #expect(TitlePattern(text) == nil) }
         #expect(TitlePattern(String(repeating: "a", count: 200)) != nil)

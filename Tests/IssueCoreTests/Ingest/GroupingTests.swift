@@ -48,7 +48,7 @@ struct GroupingTests {
     }
 
     @Test(
-        "The grouping of messages agrees with people for at least 88 %; at most 1.5 % of the pairs are wrongly merged",
+        "At least 88 % of the messages are grouped as by people, and at most 1.5 % of the pairs are wrongly merged",
         arguments: [("tuning", 0.90), ("held-out", 0.88)])
     func agrees(set: String, accuracy: Double) throws {
         let systems = Dictionary(grouping: try Self.samples().filter { $0.set == set }) { $0.system }

@@ -140,7 +140,7 @@ struct SentTemplateTests {
                 != fingerprint(#""message":"HTTP 500","template":"HTTP 500""#))
     }
 
-    @Test("If the sender's template has no words, only values, the fingerprint includes the place of the call")
+    @Test("If the sender's template has only values and punctuation, the fingerprint includes the place of the call")
     func hasPlace() throws {
         func fingerprint(_ json: String, line: Int) throws -> String {
             var series = try series(json)

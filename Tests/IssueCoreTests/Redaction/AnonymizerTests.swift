@@ -32,7 +32,7 @@ struct AnonymizerTests {
         #expect(text == "User <value> of <value> is gone")
     }
 
-    @Test("Of metadata, keys that look like names, types, lengths of texts, booleans and nulls remain")
+    @Test("Metadata keeps keys that look like names, and of the values only types, lengths of texts, booleans and nulls")
     func metadata() throws {
         var anonymizer = Anonymizer()
         let value = try JSONValue(

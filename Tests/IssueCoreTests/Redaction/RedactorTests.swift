@@ -342,7 +342,7 @@ struct RedactorTests {
         #expect(redactor.json(.string(text)).asString?.hasPrefix(expected) == true)
     }
 
-    @Test("Redaction leaves a variable in place of a secret, but not a long value that begins like one")
+    @Test("Redaction keeps a variable that stands for a secret, but not a long value that begins like a variable")
     func variables() {
         var redactor = Redactor(settings())
         #expect(redactor.text("password=$DB_PASSWORD") == "password=$DB_PASSWORD")

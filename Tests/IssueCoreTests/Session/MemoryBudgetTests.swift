@@ -1,7 +1,7 @@
 import IssueCore
 import Testing
 
-/// Memory of a connection that has made no progress since a time in seconds.
+/// Returns the memory of a connection that has made no progress since this number of seconds after boot.
 func holding(_ connection: UInt64, _ owner: UInt32, _ bytes: Int, at seconds: Int) -> MemoryReservation {
     MemoryReservation(
         connection: connection, owner: owner, bytes: bytes, since: MonotonicInstant(sinceBoot: .seconds(seconds)))
