@@ -32,7 +32,7 @@ struct AnonymizerTests {
         #expect(text == "User <value> of <value> is gone")
     }
 
-    @Test("Metadata keeps keys that look like names, and of the values only types, lengths of texts, booleans and nulls")
+    @Test("Metadata keeps keys that look like names, and of values only types, lengths of texts, booleans and nulls")
     func metadata() throws {
         var anonymizer = Anonymizer()
         let value = try JSONValue(
