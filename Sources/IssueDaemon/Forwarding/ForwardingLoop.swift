@@ -115,7 +115,12 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
             var known: [BatchID: LineSet] = [:]
             while preempted == nil, let found = try reader.unansweredBatch(of: service.destination.id, after: before) {
                 before = found.id
-                known[found.id] = state.unacknowledged[found.id]
+                // Without an entry, any of the lines may have been delivered. A damaged database may name lines that
+                // the batch does not have.
+                if found.isWhole {
+                    let all = LineSet([0..<found.lineCount])
+                    known[found.id] = state.unacknowledged[found.id]?.counted(among: all)
+                }
                 var body = BatchLines(in: shipper.prepare())
                 try makeLines(of: found) { body.add($0, of: $1) }
                 guard body.count > 0 else { continue }

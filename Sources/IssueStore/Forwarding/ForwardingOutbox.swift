@@ -60,7 +60,7 @@ struct ForwardingOutbox {
     /// Stores a batch. Returns nil in the cases in which `StoreWriter.store(_:)` throws `StoreFailure.outdated`.
     func store(_ batch: NewBatch, _ memory: inout WriterMemory) throws(SQLiteError) -> StoredBatch? {
         guard try isCurrent(batch, memory) else { return nil }
-        let id = batch.isEmpty ? 0 : try insert(batch, nextID: memory.open.nextID)
+        let id = batch.isEmpty ? 0 : try insert(batch, lines: batch.lineCount, nextID: memory.open.nextID)
         try storeSingles(of: batch, in: id)
         var ledger = LedgerChanges()
         for tally in batch.withheldTally { ledger.move(tally, in: batch.destination, to: .withheld) }
@@ -198,13 +198,14 @@ struct ForwardingOutbox {
         let erased = memory.values.removals.erasedInFlight
         batch.sent = rest.sent.filter { !gone.contains($0.row) && !erased.contains($0.row) }
         guard batch.lineCount > 0 else { return nil }
-        let id = try insert(batch, nextID: memory.open.nextID)
-        try storeSingles(of: batch, in: id)
         // In memory, the batch keeps all lines, so that their indices do not change.
+        let id = try insert(batch, lines: rest.summaries.count + rest.sent.count, nextID: memory.open.nextID)
+        try storeSingles(of: batch, in: id)
         return StoredBatch(id: id, kind: batch.storedKind, summaries: rest.summaries, sent: rest.sent)
     }
 
-    private func insert(_ batch: NewBatch, nextID: RowID) throws(SQLiteError) -> BatchID {
+    /// - Parameter lines: The number of lines that the batch has in memory.
+    private func insert(_ batch: NewBatch, lines: Int, nextID: RowID) throws(SQLiteError) -> BatchID {
         let rows = batch.sent.map(\.row)
         let first = batch.span?.lowerBound ?? rows.min() ?? nextID
         try connection.run(
@@ -213,7 +214,8 @@ struct ForwardingOutbox {
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, x'', ?9)
             """, batch.destination, batch.storedKind.rawValue, first, batch.span?.upperBound ?? rows.max() ?? first,
             batch.lineCount == 0, batch.at, DatabaseBytes.blob(PostingList.encode(batch.sent.map(\.row), base: first)),
-            DatabaseBytes.blob(PostingList.encode(batch.withheld, base: first)), BatchManifest(batch).json)
+            DatabaseBytes.blob(PostingList.encode(batch.withheld, base: first)), BatchManifest(batch, lines: lines).json
+        )
         return BatchID(rawValue: connection.lastInsertedRowID)
     }
 
@@ -449,8 +451,12 @@ struct BatchManifest {
     /// For each sent record, in order: `suppressedBefore` and `occurrences` of `SentRecord`.
     var sent: [(suppressedBefore: Int64, occurrences: Int64)]
     var held: SuppressionReasons
+    /// The number of lines that the batch has in memory, including those of records that were removed in the meantime;
+    /// nil if that is unknown.
+    private var lines: Int64?
 
-    init(_ batch: NewBatch) {
+    init(_ batch: NewBatch, lines: Int) {
+        self.lines = Int64(lines)
         summaries = batch.summaries
         sent = batch.sent.map { ($0.suppressedBefore, $0.occurrences) }
         held = SuppressionReasons(batch.held)
@@ -462,7 +468,11 @@ struct BatchManifest {
         let numbers = value?["sent"]?.asArray?.compactMap(\.asInteger) ?? []
         sent = stride(from: 0, to: numbers.count - 1, by: 2).map { (numbers[$0], numbers[$0 + 1]) }
         held = SuppressionReasons(value?["held"])
+        lines = value?["lines"]?.asInteger
     }
+
+    /// Returns `true` if a loaded batch with this number of lines has all lines that the batch has in memory.
+    func isWhole(lines: Int) -> Bool { self.lines == Int64(lines) }
 
     var json: String {
         var writer = JSONWriter()
@@ -477,6 +487,7 @@ struct BatchManifest {
                 }
             }
             held.write(to: &object)
+            object.member("lines", ifPresent: lines)
         }
         return writer.text
     }
@@ -490,6 +501,12 @@ package struct StoredBatch: Equatable, Sendable {
     /// The ids of the summaries.
     package var summaries: [Int64]
     package var sent: [SentRecord]
+    /// Whether the lines have the indices that `DestinationRow.State.unacknowledged` refers to. `false` if records were
+    /// removed before the batch was loaded, or if that is unknown.
+    package var isWhole = true
+
+    /// The number of lines.
+    package var lineCount: Int { summaries.count + sent.count }
 
     /// Returns a batch with the lines of this batch and of another one. The result is not stored.
     package func merged(with other: StoredBatch, order: MergedLines) -> StoredBatch {

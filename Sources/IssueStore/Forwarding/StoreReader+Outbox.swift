@@ -224,7 +224,8 @@ extension StoreReader {
     }
 
     /// Returns the oldest batch that awaits a destination's response, or nil if there is none. Records that have been
-    /// removed are left out, so the lines after them have lower indices than when the batch was stored.
+    /// removed are left out, so the lines after them have lower indices than when the batch was stored, and
+    /// `StoredBatch.isWhole` is `false`.
     ///
     /// - Parameter other: The id of a batch that is already known. Only later batches are considered.
     package func unansweredBatch(of destination: Int64, after other: BatchID = 0) throws -> StoredBatch? {
@@ -257,7 +258,8 @@ extension StoreReader {
                         occurrences: note.occurrences))
             }
             return StoredBatch(
-                id: id, kind: BatchKind(rawValue: kind) ?? .walk, summaries: manifest.summaries, sent: records)
+                id: id, kind: BatchKind(rawValue: kind) ?? .walk, summaries: manifest.summaries, sent: records,
+                isWhole: manifest.isWhole(lines: manifest.summaries.count + records.count))
         }
     }
 
