@@ -59,7 +59,7 @@ struct RecordForecasting {
         return try reader.snapshot {
             let preview = try reader.preview(
                 subject.series, count: subject.record.count, app: app, user: parameters.user, asker: requester.uid,
-                viewer: viewer, limits: settings.ingest, at: now)
+                viewer: viewer, limits: settings.ingest, users: settings.users, at: now)
             let isChosen = !preview.isOverflow && !(subject.series.fingerprint ?? "").isEmpty
             return RecordForecast(
                 message: subject.message, metadata: subject.metadata, redactions: redactions(subject.redactions),

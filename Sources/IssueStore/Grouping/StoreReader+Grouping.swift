@@ -278,10 +278,11 @@ extension StoreReader {
     ///   - viewer: The viewer.
     ///   - limits: The limits on new groups, series and application names. What counts towards them is read from the
     ///     database.
+    ///   - users: Maps user ids to the accountable users.
     ///   - now: The wall time.
     package func preview(
         _ series: SeriesDescription, count: Int64, app: String, user: UInt32?, asker: UInt32, viewer: Viewer,
-        limits: LimitSettings, at now: IssueTimestamp
+        limits: LimitSettings, users: AccountableUsers, at now: IssueTimestamp
     ) throws -> RecordPreview {
         try snapshot {
             let accounts = try accounts(named: app, first: user ?? asker, viewer: viewer)

@@ -13,8 +13,7 @@ package final class StoreReader {
     package let blocks: BlockReader
     /// Rows that the current snapshot has already looked up.
     var known = RowCache()
-    /// Maps user ids to the accountable users. Only the forwarding and notifier loops set it. In other readers, it
-    /// lacks the ranges of `/etc/subuid`.
+    /// Maps user ids to the accountable users. Only the forwarding and notifier loops set it, and only they need it.
     package var users = AccountableUsers()
     /// The last figures that were read, and the data version of the database at that time.
     var lastFigures: (version: Int64, figures: StoreFigures)?

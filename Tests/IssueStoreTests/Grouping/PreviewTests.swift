@@ -18,7 +18,8 @@ struct PreviewTests {
     ) throws -> RecordPreview {
         try store.reader().preview(
             try series(of: record), count: record.count ?? 1, app: record.app?.name ?? "shop", user: user,
-            asker: asker, viewer: viewer, limits: store.settings.limits, at: store.wall.advanced(by: .seconds(1)))
+            asker: asker, viewer: viewer, limits: store.settings.limits, users: AccountableUsers(),
+            at: store.wall.advanced(by: .seconds(1)))
     }
 
     private func group(_ id: String, _ store: TemporaryStore) throws -> GroupID {
