@@ -141,6 +141,7 @@ extension StoreWriter {
         memory.caches.series.removeAll()
         memory.caches.owners.removeAll()
         memory.caches.triage.removeAll()
+        memory.caches.olderGroups = OlderGroups()
     }
 
     /// Removes senders and accounts that nothing refers to, rows of `ledger` whose counts are 0, observed deployments

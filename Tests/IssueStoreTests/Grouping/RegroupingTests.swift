@@ -157,6 +157,21 @@ struct RegroupingTests {
         }
     }
 
+    @Test("A record does not join a group of the older rule that has been removed since its account was examined")
+    func removed() throws {
+        try TemporaryStore.with { store in
+            try store.store([.shop("Order 1 failed")], to: store.writer())
+            try store.shell().ageGroups()
+            let writer = try store.writer()
+            try store.store([.shop("Disk full")], to: writer)
+            try store.forgetAll(writer)
+            try writer.collect(series: [1], seenThrough: 2)
+            #expect(try store.shell().number("SELECT count(*) FROM groups") == 1)
+            try store.store([.shop("Order 4 failed")], to: writer)
+            #expect(try store.shell().number("SELECT count(*) FROM groups") == 2)
+        }
+    }
+
     @Test("An interrupted merge continues after a restart")
     func continues() throws {
         try TemporaryStore.with { store in
