@@ -192,8 +192,9 @@ extension DatabaseConnection {
     /// SQLite does not sync a WAL that it truncates. Without this, the old WAL could be back after a power cut, and
     /// SQLite would copy it into the database again.
     package func synchronizeFiles() throws(SQLiteError) {
-        try check(unsafe csqlite_file_sync(handle, SQLITE_FCNTL_JOURNAL_POINTER))
-        try check(unsafe csqlite_file_sync(handle, SQLITE_FCNTL_FILE_POINTER))
+        for file in [SQLITE_FCNTL_JOURNAL_POINTER, SQLITE_FCNTL_FILE_POINTER] {
+            try check(unsafe csqlite_file_sync(handle, file), file)
+        }
     }
 
     /// Returns the numbers of all pages in the WAL file, including those in frames from before its last reset. Stops
@@ -220,7 +221,7 @@ extension DatabaseConnection {
         let code = unsafe bytes.withUnsafeMutableBytes { bytes in
             unsafe csqlite_file_read(handle, which, bytes.baseAddress, CInt(count), offset)
         }
-        try check(code)
+        try check(code, which)
         return bytes
     }
 
@@ -228,14 +229,15 @@ extension DatabaseConnection {
         try check(
             unsafe bytes.withUnsafeBytes { bytes in
                 unsafe csqlite_file_write(handle, bytes.baseAddress, CInt(bytes.count), offset)
-            })
+            }, SQLITE_FCNTL_FILE_POINTER)
     }
 
-    private func check(_ code: CInt) throws(SQLiteError) {
+    /// - Parameter file: The file of the call that returned the code.
+    private func check(_ code: CInt, _ file: CInt) throws(SQLiteError) {
         guard code != SQLITE_OK else { return }
         throw SQLiteError(
             code: ResultCode(rawValue: code), message: "The file could not be read or written",
-            systemErrno: unsafe csqlite_file_errno(handle, SQLITE_FCNTL_FILE_POINTER))
+            systemErrno: unsafe csqlite_file_errno(handle, file))
     }
 }
 

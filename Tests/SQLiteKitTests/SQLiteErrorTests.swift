@@ -53,6 +53,25 @@ struct SQLiteErrorTests {
         }
     }
 
+    @Test("If the WAL cannot be synced, the error has the errno of that call")
+    func walErrno() throws {
+        try TemporaryDatabase.with { database in
+            let connection = try database.writer()
+            try connection.execute("CREATE TABLE t(a)")
+            let descriptors = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")
+            let name = descriptors.first { name in
+                let target = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(name)")
+                return target?.hasSuffix("\(database.path)-wal") == true
+            }
+            let wal = try #require(name.flatMap { Int32($0) })
+            // fsync(2) of a pipe fails with EINVAL.
+            let pipe = Pipe()
+            #expect(dup2(pipe.fileHandleForReading.fileDescriptor, wal) == wal)
+            let error = thrown(SQLiteError.self) { try connection.synchronizeFiles() }
+            #expect(error?.systemErrno == EINVAL)
+        }
+    }
+
     @Test("Invalid SQL is an error with SQLite's message")
     func syntax() throws {
         try TemporaryDatabase.with { database in
