@@ -186,13 +186,21 @@ enum ProxyName {
         let scheme = request.url.prefix { $0 != ":" }.lowercased()
         // libcurl ignores HTTP_PROXY, because in a CGI program the variable contains the client's `Proxy` header.
         let names = ["\(scheme)_proxy"] + (scheme == "http" ? [] : [scheme.uppercased() + "_PROXY"])
-        let proxy = request.proxy ?? (names + ["all_proxy", "ALL_PROXY"]).lazy.compactMap(environment).first
+        let proxy = request.proxy ?? value(of: names + ["all_proxy", "ALL_PROXY"], environment)
         guard let proxy, !proxy.isEmpty, !isExcepted(origin, environment) else { return nil }
         return proxy
     }
 
+    /// Returns the first value that is not empty. For libcurl, an empty variable is not set.
+    private static func value(of names: [String], _ environment: (String) -> String?) -> String? {
+        for name in names {
+            if let value = environment(name), !value.isEmpty { return value }
+        }
+        return nil
+    }
+
     private static func isExcepted(_ origin: HTTPOrigin, _ environment: (String) -> String?) -> Bool {
-        let exceptions = environment("no_proxy") ?? environment("NO_PROXY") ?? ""
+        let exceptions = value(of: ["no_proxy", "NO_PROXY"], environment) ?? ""
         let host = origin.host.lowercased()
         return exceptions.split { $0 == "," || $0 == " " }.contains { exception in
             let name = exception.lowercased().drop { $0 == "." }

@@ -87,6 +87,9 @@ import Testing
         "http http_proxy=http://u:w@p/ -> p:1080",
         "https https_proxy=https://p -> p:443",
         "http http_proxy=HTTPS://p:80 -> p:80", "http ->",
+        // An empty variable counts as unset (lib/getenv.c).
+        "https https_proxy= HTTPS_PROXY=p:1 -> p:1", "https https_proxy= all_proxy=p:1 -> p:1",
+        "http http_proxy=p:1 no_proxy= NO_PROXY=* ->", "http http_proxy= all_proxy= ->",
     ]
 
     @Test("The proxy of the environment is determined as by libcurl", arguments: environments)
@@ -95,7 +98,7 @@ import Testing
         let name = words.last == "->" ? nil : words.last
         var variables: [String: String] = [:]
         for word in words {
-            let parts = word.split(separator: "=", maxSplits: 1)
+            let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             if parts.count == 2 { variables[String(parts[0])] = String(parts[1]) }
         }
         var request = HTTPRequest.post(to: 80, scheme: String(words[0]), host: "peer.invalid")
