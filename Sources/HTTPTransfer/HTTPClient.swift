@@ -143,12 +143,17 @@ package struct StreamClient: ~Copyable, @unchecked Sendable {
             if result == CURLE_OK { continue }
             if result == CURLE_AGAIN, waitUntilWritable(deadline: deadline) { continue }
             close()
-            let isCancelled = cancellation?.isCancelled == true
             // After the deadline, the watchdog may have shut down the connection.
             let isTimeout = result == CURLE_AGAIN || ContinuousClock.now >= deadline
-            throw HTTPTransferError(
-                code: isCancelled ? .cancelled : isTimeout ? .timeout : .connectionLost,
-                message: "The connection to \(origin) ended while data was being sent", bodyFullySent: sent > 0)
+            let (code, message): (HTTPTransferError.Code, String) =
+                if cancellation?.isCancelled == true {
+                    (.cancelled, "The connection to \(origin) was cancelled")
+                } else if isTimeout {
+                    (.timeout, "\(origin) did not accept the data in time")
+                } else {
+                    (.connectionLost, "The connection to \(origin) ended while data was being sent")
+                }
+            throw HTTPTransferError(code: code, message: message, bodyFullySent: sent > 0)
         }
     }
 
@@ -198,10 +203,14 @@ package struct StreamClient: ~Copyable, @unchecked Sendable {
     private func waitUntilWritable(deadline: ContinuousClock.Instant) -> Bool {
         var socket: curl_socket_t = -1
         guard unsafe ccurl_get_socket(easy, &socket) == CURLE_OK, socket >= 0 else { return false }
-        let left = ContinuousClock.now.duration(to: deadline) / .milliseconds(1)
-        guard left > 0 else { return false }
-        var entry = pollfd(fd: socket, events: Int16(POLLOUT), revents: 0)
-        return unsafe poll(&entry, 1, CInt(min(left, 3_600_000)) + 1) > 0
+        while true {
+            let left = ContinuousClock.now.duration(to: deadline) / .milliseconds(1)
+            guard left > 0 else { return false }
+            var entry = pollfd(fd: socket, events: Int16(POLLOUT), revents: 0)
+            let ready = unsafe poll(&entry, 1, CInt(min(left, 3_600_000)) + 1)
+            // A signal interrupts the wait.
+            guard ready == 0 || (ready < 0 && errno == EINTR) else { return ready > 0 }
+        }
     }
 
     private mutating func close() {

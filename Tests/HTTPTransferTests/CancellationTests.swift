@@ -3,6 +3,12 @@ import Foundation
 import HTTPTransfer
 import Synchronization
 import Testing
+import UnixIO
+
+private func isAsleep(_ thread: Int32) -> Bool {
+    let stat = (try? FileSystem.read("/proc/self/task/\(thread)/stat", limit: 4096)) ?? []
+    return String(decoding: stat, as: UTF8.self).contains(") S ")
+}
 
 @Suite struct CancellationTests {
     @Test("A cancelled transfer ends immediately")
@@ -61,14 +67,13 @@ import Testing
         }
         var client = StreamClient(cancellation: cancellation)
         let start = ContinuousClock.now
-        var code: HTTPTransferError.Code?
-        // More than the buffers of both sockets hold.
-        let bytes = [UInt8](repeating: 0, count: 64 << 20)
+        var failure: HTTPTransferError?
         do throws(HTTPTransferError) {
-            try client.send(bytes, to: Self.patientRequest(to: listener.port))
-        } catch { code = error.code }
+            try client.send(Self.tooMany, to: Self.patientRequest(to: listener.port))
+        } catch { failure = error }
         hasEnded.signal()
-        #expect(code == .cancelled)
+        #expect(failure?.code == .cancelled)
+        #expect(failure?.message == "The connection to 127.0.0.1:\(listener.port) was cancelled")
         #expect(start.duration(to: .now) < .seconds(4))
     }
 
@@ -82,12 +87,48 @@ import Testing
         var client = StreamClient()
         var request = Self.patientRequest(to: listener.port)
         request.totalTimeout = .milliseconds(500)
-        var code: HTTPTransferError.Code?
-        do throws(HTTPTransferError) {
-            try client.send([UInt8](repeating: 0, count: 64 << 20), to: request)
-        } catch { code = error.code }
+        var failure: HTTPTransferError?
+        do throws(HTTPTransferError) { try client.send(Self.tooMany, to: request) } catch { failure = error }
         hasEnded.signal()
-        #expect(code == .timeout)
+        #expect(failure?.code == .timeout)
+        #expect(failure?.message == "127.0.0.1:\(listener.port) did not accept the data in time")
+    }
+
+    @Test("A signal does not end the wait until a stream can be written")
+    func writingInterrupted() throws {
+        signal(SIGUSR1) { _ in }
+        let writer = Mutex<(handle: pthread_t, id: Int32)?>(nil)
+        let isSignalled = DispatchSemaphore(value: 0)
+        let listener = try ScriptedListener { connection in
+            _ = connection.read(exactly: 1)
+            let deadline = ContinuousClock.now.advanced(by: .seconds(30))
+            for _ in 0..<20 {
+                guard let writer = writer.withLock({ $0 }) else { break }
+                // The writer sleeps only in poll(2), which every signal interrupts.
+                while !isAsleep(writer.id), ContinuousClock.now < deadline { sched_yield() }
+                pthread_kill(writer.handle, SIGUSR1)
+            }
+            isSignalled.signal()
+            _ = connection.read(exactly: Self.tooMany.count - 1)
+        }
+        let failure = Mutex<HTTPTransferError?>(nil)
+        let hasEnded = DispatchSemaphore(value: 0)
+        Thread.detachNewThread {
+            // The parent process may have blocked the signal.
+            var signals = sigset_t()
+            unsafe sigaddset(&signals, SIGUSR1)
+            unsafe pthread_sigmask(SIG_UNBLOCK, &signals, nil)
+            writer.withLock { $0 = (pthread_self(), CurrentProcess.threadID) }
+            var client = StreamClient()
+            do throws(HTTPTransferError) {
+                try client.send(Self.tooMany, to: Self.patientRequest(to: listener.port))
+            } catch { failure.withLock { $0 = error } }
+            // A thread that has ended must get no signal.
+            isSignalled.wait()
+            hasEnded.signal()
+        }
+        #expect(hasEnded.wait(timeout: .now() + 60) == .success)
+        #expect(failure.withLock { $0 } == nil)
     }
 
     @Test("One cancellation ends several transfers")
@@ -118,6 +159,9 @@ import Testing
         #expect(firstHasEnded.wait(timeout: .now() + 5) == .success)
         #expect(firstCode.withLock { $0 } == .cancelled)
     }
+
+    /// More bytes than the buffers of both sockets hold.
+    private static let tooMany = [UInt8](repeating: 0, count: 64 << 20)
 
     private static func patientRequest(to port: UInt16) -> HTTPRequest {
         var request = HTTPRequest.post(to: port)
