@@ -140,7 +140,8 @@ import Testing
             var value: JSONValue = 1
             for _ in 0..<depth { value = ["x": value] }
             let objects = try fit(value)
-            #expect((objects.context == nil) == (depth <= 9), "\(depth)")
+            // The line is the first level, and the dot in `linux.metadata` makes it two levels.
+            #expect((objects.context == nil) == (depth <= 8), "\(depth)")
             for _ in 0..<depth { value = [value] }
             _ = try fit(["list": value])
         }

@@ -280,8 +280,7 @@ enum LineLimits {
     static let textBytes = 32_700
     /// The size to which longer texts are cut.
     static let cutTextBytes = 32_000
-    /// The maximum nesting of objects and arrays. The line is the first level. The metadata object counts as the
-    /// second, even if its name has dots.
+    /// The maximum nesting of objects and arrays. The line is the first level. Each dot in a key adds a level.
     static let depth = 10
     /// The maximum number of the sender's own fields in the metadata; a line may have 1,000 in total.
     static let metadataFields = 600

@@ -31,7 +31,8 @@ struct MetadataFitting {
             context += members
             return nil
         }
-        let fitting = fit(members, at: name, keyPrefix: "", depth: 2, whole: false) ?? []
+        let depth = 2 + name.utf8.count { $0 == UInt8(ascii: ".") }
+        let fitting = fit(members, at: name, keyPrefix: "", depth: depth, whole: false) ?? []
         return fitting.isEmpty ? nil : .object(fitting)
     }
 
