@@ -21,18 +21,20 @@ package struct ClickHouseFormat: HTTPFormat {
 
     package let http: HTTPSettings
     private let user: String
-    private let query: String
     private let table: String
 
     package init(_ http: HTTPSettings, _ options: [String: String]) {
         self.http = http
         user = options["User"] ?? "default"
         table = ["Database", "Table"].map { Self.quoted(options[$0] ?? "") }.joined(separator: ".")
-        query = "query=\(PercentEncoding.encode("INSERT INTO \(table) FORMAT JSONEachRow"))"
     }
 
     package func complete(_ request: inout HTTPRequest, token: ShippingToken?) {
-        request.url += "?\(query)"
+        complete(&request, insertingInto: table, token: token)
+    }
+
+    private func complete(_ request: inout HTTPRequest, insertingInto target: String, token: ShippingToken?) {
+        request.url += "?query=\(PercentEncoding.encode("INSERT INTO \(target) FORMAT JSONEachRow"))"
         request.headers = ["Content-Type": "application/octet-stream", "X-ClickHouse-User": user]
         if let token { request.headers.append(name: "X-ClickHouse-Key", value: token.text) }
     }
@@ -40,10 +42,8 @@ package struct ClickHouseFormat: HTTPFormat {
     /// Completes a request that inserts no rows but names all columns, so that ClickHouse checks the user, the table
     /// and the schema.
     package func completeProbe(_ request: inout HTTPRequest, token: ShippingToken?) {
-        complete(&request, token: token)
         let columns = Self.columns.map { Self.quoted($0) }.joined(separator: ", ")
-        let insert = "INSERT INTO \(table) (\(columns)) FORMAT JSONEachRow"
-        request.url = "\(http.address.url)?query=\(PercentEncoding.encode(insert))"
+        complete(&request, insertingInto: "\(table) (\(columns))", token: token)
     }
 
     package static func acceptsProbe(_ response: HTTPResponse) -> Bool {

@@ -191,7 +191,7 @@ extension ElasticsearchFormat {
             .init("received_at", .string(stored.receivedAt.description)),
         ]
         members += RecordColumns.members(of: outbound)
-        members += RecordColumns.context(of: stored.record) { Self.commonNames[$0] ?? $0.columnName }
+        members += RecordColumns.context(of: stored.record) { Self.commonName(of: $0) }
         if !stored.record.causes.isEmpty { members.append(.init("causes", RecordColumns.causes(of: stored.record))) }
         if let metadata = outbound.metadata, !metadata.isNull {
             // Elasticsearch refuses duplicate keys and long numbers even in an object that it does not index.
@@ -213,10 +213,15 @@ extension ElasticsearchFormat {
             id: correction.eventID)
     }
 
-    /// The names that the Elastic Common Schema gives to the fields of the ids.
-    private static let commonNames: [IssueContext.Field: String] = [
-        .traceID: "trace.id", .spanID: "span.id", .requestID: "http.request.id", .user: "user.id",
-    ]
+    /// Returns the name that the Elastic Common Schema gives to a field.
+    private static func commonName(of field: IssueContext.Field) -> String {
+        switch field {
+        case .traceID: "trace.id"
+        case .spanID: "span.id"
+        case .requestID: "http.request.id"
+        case .user: "user.id"
+        }
+    }
 
     /// Returns the line of a document. If the index has a document with the id, `create` gives 409 and stores nothing.
     private func document(_ members: [JSONValue.Member], id: String) -> [UInt8] {

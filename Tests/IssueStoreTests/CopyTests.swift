@@ -63,7 +63,7 @@ struct CopyTests {
                 let new = try store.store([IssueRecord(message: "anew")], to: restored)[0]
                 #expect(new.store != old.store)
                 #expect(ids.insert(new).inserted)
-                #expect(restored.recordID(row: old.row) == old)
+                #expect(restored.memory.values.recordID(row: old.row) == old)
                 #expect(try StoreReader(path: path).show(old.text, viewer: .everything).record?.id == old.text)
                 #expect(try StoreReader(path: path).show(new.text, viewer: .everything).record?.id == new.text)
                 #expect(throws: QueryFailure.self) { try StoreReader(path: path).show(lost.text, viewer: .everything) }

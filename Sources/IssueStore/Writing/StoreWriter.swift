@@ -297,9 +297,6 @@ package final class StoreWriter {
 
     /// The length of the WAL, in pages.
     package var walPages: Int { connection.walFrames }
-
-    /// Returns the id of the record in `row`.
-    package func recordID(row: RowID) -> RecordID { memory.values.recordID(row: row) }
 }
 
 @available(*, unavailable)

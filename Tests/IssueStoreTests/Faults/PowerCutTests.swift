@@ -111,7 +111,7 @@ struct PowerCutTests {
             writer = nil
             let next = try store.writer()
             let answer = try #require(try store.commit(Submission([call]), to: next).first?.mixed.first)
-            #expect(answer == .duplicate(id: next.recordID(row: 1).text))
+            #expect(answer == .duplicate(id: next.memory.values.recordID(row: 1).text))
             let image = disk.image()
             defer { try? FileManager.default.removeItem(atPath: image) }
             try FaultDisk.with(image, seed: 0) { _ in

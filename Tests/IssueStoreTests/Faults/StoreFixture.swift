@@ -261,7 +261,9 @@ final class StoreFixture {
             let outcomes = try store.commit(
                 try Submission([numbered.call], from: numbered.process), to: try #require(writer))
             let rows = (0..<numbered.call.json.count).map { numbered.firstRow + $0 }
-            let ids = try rows.map { RecordReceipt.duplicate(id: try #require(writer).recordID(row: $0).text) }
+            let ids = try rows.map {
+                RecordReceipt.duplicate(id: try #require(writer).memory.values.recordID(row: $0).text)
+            }
             if outcomes.flatMap(\.mixed) != ids { faults.append("a repeated call returned \(outcomes)") }
         }
         for producer in model.newest.keys {
