@@ -224,7 +224,7 @@ struct SelfHostedTests {
             let id = try client.report("Here")[0]
             try await settled(client, daemon)
             let unknown = CollectorError.invalidFilter(
-                field: "destination", reason: "there is no destination 'nope'; known: otlp")
+                field: "destination", reason: #"there is no destination "nope"; known: otlp"#)
             var filter = IssueFilter()
             filter.outcomes = [.deadLettered]
             filter.destination = "nope"

@@ -87,8 +87,8 @@ struct FailureTests {
                 "invalid value for --bucket: at most 1000 are allowed"
             ),
             (
-                .refused(.invalidFilter(field: "destination", reason: "there is no destination 'x'")), .refused,
-                "there is no destination 'x'"
+                .refused(.invalidFilter(field: "destination", reason: #"there is no destination "x""#)), .refused,
+                #"there is no destination "x""#
             ),
             (
                 .refused(.invalidFilter(field: "field", reason: "all records have no code")), .refused,

@@ -331,7 +331,7 @@ struct BatchTests {
                 try fixture.reader.allRecords(filter).count == fates.count { $0 == .deadLettered || $0 == .summarised })
             filter.destination = "other"
             let unknown = QueryFailure.invalidFilter(
-                field: "destination", reason: "there is no destination 'other'; known: d")
+                field: "destination", reason: #"there is no destination "other"; known: d"#)
             #expect(throws: unknown) { try fixture.reader.allRecords(filter) }
         }
     }

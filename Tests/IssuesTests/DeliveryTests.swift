@@ -249,7 +249,7 @@ struct DeliveryTests {
             #expect(
                 error
                     == IssueDeliveryError(
-                        .notFound, "There is no destination 'nowhere'; known: LogzIO."))
+                        .notFound, #"There is no destination "nowhere"; known: LogzIO."#))
         }
     }
 

@@ -35,7 +35,7 @@ final class FakeSession: Sendable {
         case .await?:
             let parameters = try? AwaitParameters(json: call.parameters)
             if let name = parameters?.destination, name != "LogzIO" {
-                let reason = "there is no destination '\(name)'; known: LogzIO"
+                let reason = "there is no destination \"\(name)\"; known: LogzIO"
                 return send(CollectorError.invalidFilter(field: "destination", reason: reason).reply.message)
             }
             collector.countAwait()

@@ -290,7 +290,7 @@ package enum CollectorInterface {
 
         # Declares that a version of an application was deployed, now or at a time in the past. user: the user of the
         # application. The default is the caller or, if the caller is an operator, all users with an application of this
-        # name. known: whether the version was already in use, so that nothing was stored.
+        # name. known: true if nothing was stored, because the preceding declared deployment has the same version.
         method Deploy(app: string, version: string, at: ?string, commit: ?string, note: ?string, user: ?int) -> (deployment: Deployment, known: ?bool)
 
         # Removes the latest declared deployment of a version, and returns it. user is as in Deploy. The states of groups

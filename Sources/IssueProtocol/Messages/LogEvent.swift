@@ -366,8 +366,9 @@ package struct LogEvent: Hashable, Sendable {
             + "number of events in it.",
         "Read `answer=`, look at the new issues with `issuectl list`, and fix the webhook or the program.")
     package static let notifierUnstored = LogEvent(
-        "notifier.unstored", "Sent a notification that could not be stored",
-        "The store could not take an event, so its message was sent without being stored. `answer=` is the result.",
+        "notifier.unstored", "Sending a notification that could not be stored",
+        "The store could not take an event, so its message is sent without being stored. `answer=` is the result of "
+            + "the first or of the last attempt; a failed attempt is repeated.",
         "Fix the store; see the messages before this one.")
     package static let notifierRemoved = LogEvent(
         "notifier.removed", "Notifier is no longer configured; giving up its pending events",
@@ -399,7 +400,8 @@ package struct LogEvent: Hashable, Sendable {
         "Look at the clients of `uid=`. If this load is intended, raise `MaxMemory=`.")
     package static let socketAcceptFailed = LogEvent(
         "socket.accept-failed", "Could not accept a connection; retrying",
-        "The daemon has no file descriptor or memory for another connection. New ones wait in the backlog.",
+        "The daemon has no file descriptor or memory for another connection. New connections wait in the kernel's "
+            + "queue.",
         "Raise `LimitNOFILE=` together with `MaxConnections=`.")
     package static let socketAccepting = LogEvent(
         "socket.accepting", "Accepting connections again",
@@ -478,7 +480,7 @@ package struct LogEvent: Hashable, Sendable {
         "audit.request-finished", "Operator request finished",
         "The request has ended. `result=` is `done` (followed by the id of a new silence), `not delivered` (followed "
             + "by the answer) for a test message that failed, `given up` if the client disconnected or the daemon "
-            + "stopped, or the error.",
+            + "stopped, `timed out` for a flush that did not finish in time, or the error.",
         "If it failed, repeat the command.")
 
     // MARK: Backup, purge and requeue
@@ -525,8 +527,8 @@ package struct LogEvent: Hashable, Sendable {
 
     package static let repairFinished = LogEvent(
         "repair.finished", "Recovered the readable records of a set-aside database",
-        "A repair stored `records=` records again; `unreadable=` could not be read. `at least` means that the tables "
-            + "that show their number are damaged, too, or that records had been purged.")
+        "A repair stored `records=` records again; `unreadable=` could not be read. `at least` means that more "
+            + "may be lost: the tables with the number of records are damaged, too, or records had been purged.")
     package static let repairSchemaReplaced = LogEvent(
         "repair.schema-replaced", "Table definitions of a set-aside database are lost; using those of a new one",
         "The repair reads a copy of the file with the table definitions of a new one.")

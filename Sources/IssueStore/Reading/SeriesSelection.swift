@@ -60,7 +60,8 @@ struct SeriesSelection {
     /// - Throws: `QueryFailure.invalidFilter` if a part of the filter is invalid or exceeds its limit.
     init(_ filter: IssueFilter, viewer: Viewer, selectsGroups: Bool = false) throws(QueryFailure) {
         guard selectsGroups || filter.sinceDeployment == nil else {
-            throw .invalidFilter(field: "since_deploy", reason: "only issues can be filtered by deployment")
+            throw .invalidFilter(
+                field: "since_deploy", reason: "only issues and histograms can be filtered by deployment")
         }
         do throws(QueryLimits.Excess) { try QueryLimits.check(filter) } catch { throw QueryFailure(error) }
         self.viewer = viewer

@@ -356,7 +356,7 @@ extension StoreReader {
         if names.count > Self.maxNamedDestinations { known += ", …" }
         throw QueryFailure.invalidFilter(
             field: "destination",
-            reason: "there is no destination '\(name)'\(known.isEmpty ? "" : "; known: \(known)")")
+            reason: "there is no destination \"\(name)\"\(known.isEmpty ? "" : "; known: \(known)")")
     }
 }
 

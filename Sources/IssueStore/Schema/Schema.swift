@@ -48,7 +48,8 @@ package enum Schema {
         do throws(MigrationError) { _ = try migrator.migrate(reference) } catch { throw StoreFailure(error) }
         let expected = try StoreWriter.convertingErrors { () throws(SQLiteError) in try definitions(reference) }
         guard let sql = expected.first(where: { !found.contains($0) }) else { return }
-        throw .damaged(SQLiteError(code: .corrupt, message: "missing or different in the schema: \(sql.prefix(40))"))
+        let message = "the schema lacks an object, or has it with different SQL: \(sql.prefix(40))"
+        throw .damaged(SQLiteError(code: .corrupt, message: message))
     }
 
     /// Returns the SQL of all schema objects, except automatic indexes, which have no SQL.

@@ -97,7 +97,7 @@ package enum StoreFailure: Error, SQLiteFailure, Equatable, CustomStringConverti
         case .outdated: "some of the records have been removed, or already processed for the destination"
         case .tooSlow: "the query took too long or was cancelled"
         case .walTooLarge: "the write-ahead log is too large"
-        case .walRemoved: "the write-ahead log was removed, and could not be copied into the database yet"
+        case .walRemoved: "the write-ahead log was removed, and has not been copied into the database yet"
         case .failed(let error): "database error: \(error.text)"
         }
     }

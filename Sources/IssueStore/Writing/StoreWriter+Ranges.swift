@@ -111,7 +111,7 @@ extension StoreWriter {
         guard let last else { return (0, 0) }
         // The next range gets the id after this one, so this id must be below the maximum.
         guard (0..<maxID.rawValue).contains(last.id) else {
-            throw SQLiteError(code: .corrupt, message: "the id of a range is out of range")
+            throw SQLiteError(code: .corrupt, message: "the id of a closed range is negative or too high")
         }
         return last
     }
@@ -136,7 +136,7 @@ extension StoreWriter {
         let newest =
             try connection.first("SELECT coalesce(max(last_id), 0) FROM blocks") { $0.id(0, as: RowID.self) } ?? 0
         guard (0..<maxID).contains(lastID), max(mark, newest, lastID) - lastID < maxRangeWidth else {
-            throw SQLiteError(code: .corrupt, message: "an id is out of range")
+            throw SQLiteError(code: .corrupt, message: "a row id is negative or too high")
         }
         var range = OpenRange(firstID: lastID + 1)
         try blocks.scan(lastID + 1...maxID) { block throws(SQLiteError) in
