@@ -254,10 +254,8 @@ extension CommandFailure {
             self.init(.unavailable, "permission denied for the socket \(path): see issuectl doctor")
         case .unreachable(let path, let reason):
             let hint =
-                path == SocketPath.system
-                ? "is issued running? (systemctl status issued.service issued.socket; for another socket, use "
-                    + "--socket or set ISSUED_SOCKET)"
-                : "is issued running, and is this its socket? (see --socket and ISSUED_SOCKET)"
+                "is issued running? (systemctl status issued.service issued.socket; for another socket, use --socket or "
+                + "ISSUED_SOCKET)"
             self.init(.unavailable, "cannot reach the daemon at \(path) (\(reason)): \(hint)")
         case .untrusted(let path, ServerTrust.notASocket): self.init(.unavailable, "\(path) is not a socket")
         case .untrusted(let path, let reason):

@@ -12,7 +12,7 @@ struct FailureTests {
         #expect(outcome.code == .unavailable)
         #expect(
             outcome.errors
-                == "issuectl: cannot reach the daemon at /absent.sock (No such file or directory (ENOENT)): is issued running, and is this its socket? (see --socket and ISSUED_SOCKET)\n"
+                == "issuectl: cannot reach the daemon at /absent.sock (No such file or directory (ENOENT)): is issued running? (systemctl status issued.service issued.socket; for another socket, use --socket or ISSUED_SOCKET)\n"
         )
         let report = issuectl(["--socket", "/absent.sock", "report", "m"])
         #expect(report.code == .unavailable)
