@@ -72,7 +72,7 @@ extension ClickHouseFormat {
     /// Classifies the response by ClickHouse's exception code.
     ///
     /// The code is in a header or, before version 19, only in the text (`Code: 27, …`). The status is not enough,
-    /// because old versions return 500 for every exception. An insert is a single block, so a rejected insert stores no
+    /// because most exceptions have the status 500. An insert is a single block, so a rejected insert stores no
     /// rows. Source: `ErrorCodes.cpp` of ClickHouse.
     package static func result(of response: HTTPResponse, lines: Int) -> DeliveryResult? {
         let status = response.status
@@ -165,7 +165,8 @@ extension ClickHouseFormat {
 
     /// Returns the line of a summary.
     ///
-    /// Its times are in `metadata`, so that a table of an earlier `schema.sql` accepts the line.
+    /// Its times, except the end of its window, are in `metadata`, so that a table of an earlier `schema.sql` accepts
+    /// the line.
     package func line(of summary: OutboundSummary) -> [UInt8] {
         let times = JSONValue.object(RecordColumns.times(of: summary))
         return JSONValue.object(

@@ -32,8 +32,8 @@ extension Identifier {
     package func hash(into hasher: inout Hasher) { hasher.combine(rawValue) }
 }
 
-/// The position of a record in the record log. Row ids ascend in the order in which records were committed, and no
-/// store assigns a row id twice.
+/// The position of a record in the record log. Row ids ascend in the order in which records were committed. None is
+/// assigned twice with the same store code; after a loss of commits, the lost ids are assigned again with a new code.
 ///
 /// Valid row ids are greater than 0 and less than 2^60. Others may come from clients and from damaged files, so
 /// arithmetic is clamped to the range of `Int64` and never traps.

@@ -109,7 +109,7 @@ struct WebhookTests {
         #expect(alerts[0]["startsAt"] == .string(at.description))
     }
 
-    @Test("For Alertmanager, an alert about a destination ends with the event of its recovery")
+    @Test("For Alertmanager, an alert about the state of a destination ends with the event of its recovery")
     func alertmanagerEnds() throws {
         func labels(_ kinds: NotificationKinds, _ text: String) throws -> [JSONValue] {
             var message = message()

@@ -277,7 +277,8 @@ struct CollectingTests {
             let writer = try store.writer()
             try store.store((0..<1000).map { IssueRecord(message: "Report \($0)") }, to: writer)
             try writer.closeOpenRange()
-            // A damaged block is noted when it is read. A writer reads only the last block when it opens the store.
+            // A damaged block is noted when it is read. When a writer opens a store without an open range, it reads only
+            // the last block.
             try store.shell().execute(
                 "UPDATE blocks SET checksum = checksum + 1 WHERE first_id > 1 AND last_id < 1000")
             #expect(try store.shell().number("SELECT count(*) FROM blocks") > 2)

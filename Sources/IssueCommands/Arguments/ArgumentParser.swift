@@ -174,8 +174,8 @@ package struct ParsedArguments: Equatable, Sendable {
     }
 
     /// Returns a description of the valid numbers, for the error about the invalid value `text`. An upper bound of
-    /// `Int64.max` is left out, and with it a lower bound of `Int64.min`, unless the value is a number outside their
-    /// range.
+    /// `Int64.max` is left out, and with it a lower bound of `Int64.min`, unless `text` is a number that does not fit
+    /// into `Int64`.
     static func wholeNumber(in bounds: ClosedRange<Int64>, insteadOf text: String) -> String {
         let digits = text.hasPrefix("-") ? text.dropFirst() : text[...]
         let isTooLarge = Int64(text) == nil && !digits.isEmpty && digits.allSatisfy { ("0"..."9").contains($0) }

@@ -114,7 +114,7 @@ package struct TimeShareQueue<Item: Sendable>: Sendable {
 ///
 /// Each key is in the queue at most once, with its earliest deadline. When that has passed, the caller computes the
 /// current deadline and, if it is in the future, adds the key again. A deadline that every message postpones therefore
-/// costs only one comparison per message.
+/// costs only a lookup and a comparison per message.
 package struct DeadlineQueue<Key: Hashable & Sendable>: Sendable {
     private struct Entry: Sendable {
         var key: Key

@@ -70,7 +70,8 @@ extension ForwardingLoop where Destination: ~Copyable {
         _ scan: inout OutboxScan
     ) throws {
         guard let series = position.runs.info(at: number) else {
-            // The series is lost. If the row were not counted, storing any batch that spans it could fail as outdated.
+            // The series is missing in the database. The record still counts as scanned: if a batch had decisions for
+            // fewer records than its span has, storing it could fail with `StoreFailure.outdated`.
             scan.batch.exempt += 1
             return
         }

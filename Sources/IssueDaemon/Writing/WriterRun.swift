@@ -115,7 +115,7 @@ final class WriterRun {
             if !isAbandoned { checkpoint() }
             return
         }
-        // Tasks may have added to the WAL after it was copied.
+        // The WAL may have been copied only in part, and tasks may have added to it since.
         if !checkpoint(restarts: true) { opening.lock.commitsWereLost(at: Clock.wall) }
     }
 
@@ -269,7 +269,8 @@ final class WriterRun {
         var submissions = submissions
         if !gates.isEmpty { callbacks.refused(refuseAfterGates(&submissions)) }
         do throws(StoreFailure) {
-            // Without an attempt, it is certain that the reports are not stored, so they can be answered.
+            // While the file system is read-only, no commit is tried. A commit that fails might have been stored, so
+            // its reports could not be refused.
             if case .refused(.readOnly) = lastEnd { try opening.checkFileSystem() }
             callbacks.stored(try writer.commit(submissions, wall: Clock.wall, monotonic: Clock.monotonic))
             return .stored

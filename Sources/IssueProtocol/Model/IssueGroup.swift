@@ -36,8 +36,8 @@ public struct IssueGroup: Equatable, Sendable {
     public var user: UInt32
     /// The text that identifies the records of the group.
     public var fingerprint: String
-    /// The version of the daemon's rule for fingerprints that the group conforms to, even if the sender chose the
-    /// fingerprint. Nil if unknown.
+    /// The version of the fingerprint rule to which the daemon has moved the group. It is also set if the sender chose
+    /// the fingerprint. Nil if unknown.
     package var fingerprintRule: Int?
     /// The domain of the error. Nil if it has none.
     public var domain: String?

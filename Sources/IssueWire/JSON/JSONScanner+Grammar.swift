@@ -53,7 +53,8 @@ extension JSONScanner {
         return true
     }
 
-    /// Reads the next member's key and colon in their most common form: without spaces, without escapes, ASCII only.
+    /// Reads the next member's key and colon in their most common form: no whitespace around the key, no escapes,
+    /// ASCII only.
     ///
     /// Reads nothing and returns nil in any other form, and possibly near the end of the bytes.
     @inlinable @inline(__always)

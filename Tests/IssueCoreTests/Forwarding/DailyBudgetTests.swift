@@ -65,7 +65,7 @@ struct DailyBudgetTests {
         #expect(DailyBudget(limit: 0, day: 20_000, bytes: .max, users: [1001: .max]).state(of: 1001) == .plenty)
     }
 
-    @Test("Summaries and resent records count for the day but for no user")
+    @Test("Bytes without a user, such as those of summaries, count only for the day")
     func nobodys() {
         var budget = DailyBudget(limit: 1000)
         budget.sent(5000, at: Self.midnight)
@@ -81,7 +81,7 @@ struct DailyBudgetTests {
         #expect(budget.charged == (1000..<3000).reduce(0) { $0 + $1 / 100 })
     }
 
-    @Test("A user who is one too many to be remembered is limited, too")
+    @Test("A user beyond the maximum number takes the place of another one, and is limited, too")
     func oneTooMany() {
         var budget = DailyBudget(limit: 50 << 20)
         for user in 1001...1256 as ClosedRange<UInt32> { budget.sent(2000, for: [user: 2000], at: Self.midnight) }

@@ -48,7 +48,7 @@ struct GroupingTests {
     }
 
     @Test(
-        "At least 88 % of the messages are grouped as by people, and at most 1.5 % of the pairs are wrongly merged",
+        "On average per system, 88 % of the messages are grouped as by people, and 1.5 % of the pairs wrongly merged",
         arguments: [("tuning", 0.90), ("held-out", 0.88)])
     func agrees(set: String, accuracy: Double) throws {
         let systems = Dictionary(grouping: try Self.samples().filter { $0.set == set }) { $0.system }

@@ -102,7 +102,7 @@ struct ConnectionStateTests {
     func drains() {
         var state = reporting(1)
         state.throttled()
-        #expect(state.drain() == .enqueue, "The connection is closed at once if all is answered")
+        #expect(state.drain() == .enqueue, "The end of the round closes the connection if all is answered by then")
         #expect(state.drain() == .none)
         #expect(!state.isOpen && !state.isClosed && !state.mayReceive && !state.mayReport && !state.isThrottled)
         #expect(state.queryArrived(message, token: 1) == .drop)
@@ -244,7 +244,7 @@ struct ConnectionStateTests {
         behind.resumed()
         _ = behind.queryArrived(message, token: 1)
         behind.hold(message)
-        #expect(behind.watch() == .add([]), "The query that has begun meanwhile is given up, too")
+        #expect(behind.watch() == .add([]), "The poller reports the hang-up, which ends the query")
     }
 
     @Test("A connection that has hung up and only waits for replies comes back to the poller to send them")
@@ -257,7 +257,7 @@ struct ConnectionStateTests {
         state.stalled(at: time(0))
         #expect(state.hungUp() == .none)
         #expect(state.watch() == .add(.writing))
-        #expect(state.hungUp() == .none, "The poller reports when it can be sent")
+        #expect(state.hungUp() == .none, "The poller reports when the replies can be sent")
     }
 
     // MARK: Sending
@@ -339,7 +339,7 @@ struct ConnectionStateTests {
         #expect(state.queryEnded() == 7)
         #expect(answer(&state, .complete) == .none)
         var (listed, _) = asking()
-        #expect(answer(&listed, .page(next: "b")) == .finish, "Without pages, the only page is the reply")
+        #expect(answer(&listed, .page(next: "b")) == .finish, "Without `more`, one page is the whole reply")
     }
 
     @Test("A job reports its progress and its result to operators only")

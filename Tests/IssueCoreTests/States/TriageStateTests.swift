@@ -92,7 +92,8 @@ struct TriageStateTests {
             #expect(state.occurrencesLeft == left)
         }
         #expect(state == TriageState(hasRegressed: true))
-        // One record can have more occurrences than are left, and either condition ends the mute.
+        // One record can have more occurrences than are left. A mute until a newer version or a number of occurrences
+        // ends with whichever comes first.
         for (count, version, effect) in [
             (1_000_000_000, "1", .regression), (.max, "1", .regression), (1, "1", .silence), (1, "2", .regression),
         ] as [(Int64, String, TriageState.Effect)] {

@@ -253,8 +253,8 @@ final class StoreFixture {
         return []
     }
 
-    /// Returns the faults after a few more steps. The steps show that the store still works and returns the same
-    /// receipts for a call that is sent again.
+    /// Returns the faults after a few more steps. The steps show that the store still works, and that a call
+    /// that is sent again gets receipts for duplicates, with the same ids.
     func faultsAfterContinuing() throws -> [String] {
         var faults: [String] = []
         for numbered in model.newest.values {
