@@ -7,7 +7,8 @@ import Testing
 
 @Suite("Collecting unreferenced rows")
 struct CollectingTests {
-    /// Collects rows as the daemon's job does. `between` runs between the steps.
+    /// Collects rows as the daemon's job does, but no issues without records. `between` runs before series and before
+    /// processes are removed.
     private func collect(_ store: TemporaryStore, _ writer: StoreWriter, between: () throws -> Void = {}) throws {
         let reader = try store.reader()
         let kept = try writer.retentionStart(wall: store.wall, monotonic: store.monotonic)
@@ -139,8 +140,8 @@ struct CollectingTests {
         while kept.position != nil { try writer.collectIssues(&kept) }
     }
 
-    /// Stores 100 issues with long texts of user 1001, 20 of user 1002 and one of user 1003, mutes all of them, and
-    /// removes their records and series.
+    /// Stores 100 issues with long texts of user 1001, 20 of user 1002 and one of user 1003, and mutes all of them.
+    /// Removes their records, and their series except the newest one, which is never removed.
     private func keepIssues(_ store: TemporaryStore, _ writer: StoreWriter) throws {
         for (user, count, length) in [(1001, 100, 2000), (1002, 20, 10), (1003, 1, 10)] {
             let records = (0..<count).map { number in
@@ -277,8 +278,8 @@ struct CollectingTests {
             let writer = try store.writer()
             try store.store((0..<1000).map { IssueRecord(message: "Report \($0)") }, to: writer)
             try writer.closeOpenRange()
-            // A damaged block is noted when it is read. When a writer opens a store without an open range, it reads only
-            // the last block.
+            // A damaged block is noted when it is read. A writer that opens the store reads only the open range,
+            // which is empty here.
             try store.shell().execute(
                 "UPDATE blocks SET checksum = checksum + 1 WHERE first_id > 1 AND last_id < 1000")
             #expect(try store.shell().number("SELECT count(*) FROM blocks") > 2)

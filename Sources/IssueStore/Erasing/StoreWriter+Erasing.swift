@@ -223,11 +223,13 @@ extension StoreReader {
         package var damaged: [RowID: DamagedBlock] = [:]
     }
 
-    /// The maximum number of rows examined per snapshot, so that no snapshot is held for long.
+    /// The maximum number of rows examined per snapshot, so that no snapshot is held for long. If blocks are searched
+    /// for content, only the candidates and one row per block count.
     private static let maxExamined = 20_000
 
     /// Returns the series that a purge must clean up at the end (`finishErasing`): those of the erased records and, if
-    /// the filter includes all records of the series that it selects, also series whose records retention has removed.
+    /// the filter has no conditions on single records, all others that it selects. Retention may have removed all of
+    /// their records.
     ///
     /// - Parameters:
     ///   - filter: The filter of the purge.
@@ -244,7 +246,8 @@ extension StoreReader {
 
     /// Returns the first rows that match a filter, with `row < id <= last`.
     ///
-    /// Examines at most 20,000 rows. To continue, pass the `edge` of the result as `row`.
+    /// Examines at most 20,000 rows or, if blocks are searched for content, 20,000 candidates and blocks. To continue,
+    /// pass the `edge` of the result as `row`.
     ///
     /// - Parameters:
     ///   - filter: The filter.
