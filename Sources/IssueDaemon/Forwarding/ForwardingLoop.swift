@@ -156,9 +156,10 @@ final class ForwardingLoop<Destination: Shipper & ~Copyable> {
         try perform(machine.credentialReread(changed: true, at: now))
     }
 
-    /// When a delay of the destination is due to be reported; nil if requests do not fail, or the outage was reported.
+    /// When a delay of the destination is due to be reported; nil if the destination has requested no wait, or the outage
+    /// was reported. Without such a wait, the next request follows soon and decides.
     private var delayDue: IssueTimestamp? {
-        view.isFailing ? state.watch.delayDue(failingSince: state.failingSince) : nil
+        machine.requestedWaitEnd == nil ? nil : state.watch.delayDue(failingSince: state.failingSince)
     }
 
     private func wait() -> ForwardingInbox {

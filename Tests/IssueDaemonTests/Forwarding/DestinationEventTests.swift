@@ -90,6 +90,22 @@ final class DestinationEventTests: Sendable {
         }
     }
 
+    @Test("After a start, a delay is reported only if a request fails, however long ago the first one failed")
+    func delayBeforeStart() throws {
+        try with { path, writer, destination in
+            func stored(_ reader: StoreReader) throws -> DestinationRow {
+                try #require(try reader.destination(destination.id))
+            }
+            try run(Self.refused, path, writer, destination) { try stored($0).state.batchAttempts >= 1 }
+            var row = try stored(try StoreReader(path: path))
+            row.state.failingSince = row.state.failingSince?.advanced(by: .seconds(-1200))
+            let (state, id) = (row.state, row.id)
+            try writer.perform { try $0.save(state, destination: id) }
+            try run(Self.accepted, path, writer, row) { try stored($0).state.failingSince == nil }
+            #expect(texts() == [])
+        }
+    }
+
     @Test("A delay is reported when it is due, however long the destination asks the next request to wait")
     func delayDuringWait() throws {
         try with { path, writer, destination in
