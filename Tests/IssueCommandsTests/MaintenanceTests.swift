@@ -107,6 +107,8 @@ struct MaintenanceTests {
             let repeated = issuectl(["purge", "--app", "shop", "--yes"] + option + option)
             #expect(repeated.code == .usage && repeated.errors.contains("\(option[0]) can be given only once"))
         }
+        let abbreviated = issuectl(["purge", "--group", "gab12", "--yes"])
+        #expect(abbreviated.code == .usage && abbreviated.errors.contains("purge needs the whole id"))
         let piped = issuectl(["purge", "--app", "shop"])
         #expect(piped.code == .usage)
         #expect(piped.errors.contains("--yes"))

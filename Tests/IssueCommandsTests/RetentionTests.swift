@@ -56,7 +56,7 @@ struct RetentionTests {
             """
         let output = issuectl(["retention"], .reply(reply)).output
         #expect(output.contains("\nMaxSize=   after the open range        -  -"), "\(output)")
-        #expect(output.contains("\nKeepFree=  not yet known "))
+        #expect(output.contains("\nKeepFree=  unknown "))
     }
 
     @Test("If other files fill the disk, no removal is expected for KeepFree=")
@@ -67,16 +67,16 @@ struct RetentionTests {
             """
         let output = issuectl(["retention"], .reply(reply)).output
         #expect(output.contains("KeepFree= is 256.0 MiB, but other files fill the disk\n"), "\(output)")
-        #expect(output.contains("\nMaxSize=   not yet known        -  the frequent issues of user 1000\n"), "\(output)")
-        #expect(output.contains("\nKeepFree=  not expected         -  -\n"), "\(output)")
+        #expect(output.contains("\nMaxSize=   unknown             -  the frequent issues of user 1000\n"), "\(output)")
+        #expect(output.contains("\nKeepFree=  not expected        -  -\n"), "\(output)")
     }
 
-    @Test("An unknown growth is left out, and then the next removal for MaxSize= is not yet known")
+    @Test("An unknown growth is left out, and then the next removal for MaxSize= is unknown")
     func unknownGrowth() {
         let unknown = Self.reply.replacing(#""growth": 2097152, "#, with: "")
         let output = issuectl(["retention"], .reply(unknown)).output
         #expect(output.contains("  Used     1.0 MiB of 1.0 GiB\n"))
-        #expect(output.contains("\nMaxSize=                    not yet known "))
+        #expect(output.contains("\nMaxSize=                    unknown "))
         let none = issuectl(["retention"], .reply(Self.reply.replacing("2097152", with: "0"))).output
         #expect(none.contains("  Used     1.0 MiB of 1.0 GiB\n"))
         #expect(none.contains("\nMaxSize=                    not expected "))

@@ -73,11 +73,10 @@ enum FilterOptions {
         return text.isEmpty || text.hasSuffix("*") || suffixes.contains { $0 == suffix } ? text : text + ".service"
     }
 
-    /// The options that restrict a filter to one value. All others can be repeated.
-    static let withOneValue = [severity, text, destination, since, until]
-
     /// Returns the filter of the options; nil if none of them was given.
     static func filter(_ arguments: ParsedArguments, at now: IssueTimestamp) throws(UsageError) -> IssueFilter? {
+        // If only the last value counted, more would be erased or merged than the user expects.
+        for option in [severity, text, destination, since, until] { _ = try arguments.single(option) }
         var filter = IssueFilter()
         filter.apps = try arguments.values(of: app, expected: appForms) { $0.isEmpty ? nil : $0 }
         filter.versions = arguments.all(version)
@@ -89,7 +88,7 @@ enum FilterOptions {
             of: code, expected: ParsedArguments.wholeNumber(in: Int64.min...Int64.max, insteadOf: wrongCode)
         ) { Int($0) }
         filter.files = arguments.all(file)
-        filter.text = try arguments.single(text)
+        filter.text = arguments[text]
         filter.metadata = try arguments.values(of: metadata, expected: "KEY=VALUE") { entry in
             entry.utf8.dropFirst().contains(UInt8(ascii: "=")) && !entry.hasPrefix("=") ? entry : nil
         }
@@ -317,18 +316,11 @@ enum AbbreviatedID {
     }
 
     /// Returns the filter with all abbreviated ids of groups completed, like the function above.
-    static func completed(_ filter: IssueFilter, in context: CommandContext) throws(CommandFailure) -> IssueFilter {
-        guard let groups = filter.groups else { return filter }
-        var wholeFilter = filter
-        wholeFilter.groups = try completed(groups, in: context)
-        return wholeFilter
-    }
-
-    /// Returns the filter with all abbreviated ids of groups completed; nil without a filter.
     static func completed(_ filter: IssueFilter?, in context: CommandContext) throws(CommandFailure) -> IssueFilter? {
-        guard let filter else { return nil }
-        let completed: IssueFilter = try completed(filter, in: context)
-        return completed
+        guard let groups = filter?.groups else { return filter }
+        var wholeFilter = filter
+        wholeFilter?.groups = try completed(groups, in: context)
+        return wholeFilter
     }
 
     /// Returns the failure of a command with these ids. If the daemon did not find an id because it is too short, the

@@ -83,7 +83,7 @@ struct FollowCommand: Command {
     }
 
     func run(in context: CommandContext) throws(CommandFailure) {
-        var progress = FollowProgress(try AbbreviatedID.completed(filter, in: context))
+        var progress = FollowProgress(try AbbreviatedID.completed(filter, in: context) ?? filter)
         var hasConnected = false
         var isWaiting = false
         while true {

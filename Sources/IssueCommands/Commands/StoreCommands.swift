@@ -168,10 +168,12 @@ struct PurgeCommand: Command {
     private let skipsConfirmation: Bool
 
     init(_ arguments: ParsedArguments, at now: IssueTimestamp) throws(UsageError) {
-        // If only the last value counted, more would be erased than the user expects.
-        for option in FilterOptions.withOneValue { _ = try arguments.single(option) }
         guard let filter = try FilterOptions.filter(arguments, at: now) else {
             throw UsageError("a filter is required: without one, all records would be erased")
+        }
+        // Only recent issues are searched for an abbreviated id, so a wrong one could be erased.
+        if let id = filter.groups?.first(where: { !IssueGroup.isID($0) }) {
+            throw UsageError("'\(id)' is abbreviated: purge needs the whole id of an issue")
         }
         self.filter = filter
         conditions = FilterOptions.ofRecords.flatMap { option in
@@ -182,25 +184,24 @@ struct PurgeCommand: Command {
     }
 
     func run(in context: CommandContext) throws(CommandFailure) {
-        let filter = try AbbreviatedID.completed(self.filter, in: context)
         let collector = try context.collector()
         if !isDryRun, !skipsConfirmation {
             guard context.terminal.isTerminal, context.format == .human else {
                 throw CommandFailure(.usage, "cannot ask for confirmation: use --yes, or --dry-run to count")
             }
-            let count = try purge(filter, isDryRun: true, collector, context).value.count
+            let count = try purge(isDryRun: true, collector, context).value.count
             guard count > 0 else { return try context.print("No records match.") }
             let question = "Permanently erase \(Quantity.text(count, "record")) with \(conditions)?"
             guard try context.confirm(question) else {
                 throw CommandFailure(.refused, "nothing was erased")
             }
         }
-        let answer = try purge(filter, isDryRun: isDryRun, collector, context)
+        let answer = try purge(isDryRun: isDryRun, collector, context)
         try context.print(answer, text: lines)
     }
 
     private func purge(
-        _ filter: IssueFilter, isDryRun: Bool, _ collector: Collector, _ context: CommandContext
+        isDryRun: Bool, _ collector: Collector, _ context: CommandContext
     ) throws(CommandFailure) -> BrowserReply<PurgeReply> {
         let parameters = PurgeParameters(filter: filter, isDryRun: isDryRun ? true : nil)
         return try context.runOperation(CollectorCalls.purge, parameters, on: collector) {
@@ -224,7 +225,7 @@ struct RetentionCommand: Command {
         name: "retention", summary: "Show which records will be removed, when and why",
         notes: [
             "NEXT is the time at which a rule removes records next, if reports keep arriving as in the last 24 "
-                + "hours. For MaxSize= and KeepFree=, a time later than now is not known until the database is six "
+                + "hours. For MaxSize= and KeepFree=, a time later than now is unknown until the database is six "
                 + "hours old and has a closed range. RECORDS is the number of records that MaxAge= "
                 + "removes at that time. Used is the size of the database without its free pages, which MaxSize= "
                 + "limits; issuectl status shows the size of the file.",
@@ -279,7 +280,7 @@ struct RetentionCommand: Command {
         let isLater = name == .maxAge || name == .maxSize && reply.bytes > reply.maxBytes
         let isUnreachable = name == .keepFree && reply.isUnreachable == true
         let isUnexpected = reply.growth != nil || isUnreachable
-        let never = isLater ? "after the open range" : isUnexpected ? "not expected" : "not yet known"
+        let never = isLater ? "after the open range" : isUnexpected ? "not expected" : "unknown"
         let next = rule.at.map { isDue ? "now" : RelativeTime.text($0, now: context.now) } ?? never
         let user = rule.uid.map { "user \(context.user($0))" }
         let (label, removes): (String, String)
@@ -291,7 +292,7 @@ struct RetentionCommand: Command {
             removes = rule.at == nil ? "-" : "the oldest records"
         case .maxSize, .keepFree:
             label = name == .maxSize ? "MaxSize=" : "KeepFree="
-            let isKnown = rule.at != nil || never == "not yet known"
+            let isKnown = rule.at != nil || never == "unknown"
             removes = isKnown ? user.map { "the frequent issues of \($0)" } ?? "-" : "-"
         case nil: (label, removes) = (rule.name, "-")
         }
