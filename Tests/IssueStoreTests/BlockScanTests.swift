@@ -31,7 +31,7 @@ struct BlockScanTests {
         static let small = Self(
             testDescription: "small blocks", calls: 12, recordsPerCall: 100, recordsPerBlock: 10, noise: 60)
         static let overflowing = Self(
-            testDescription: "blocks on overflow pages", calls: 12, recordsPerCall: 100, recordsPerBlock: 100,
+            testDescription: "blocks on overflow pages", calls: 20, recordsPerCall: 100, recordsPerBlock: 100,
             noise: 150)
         /// With an interior page below the root page.
         static let deep = Self(

@@ -235,7 +235,7 @@ package enum CollectorInterface {
 
         # The level of a limit. limit: new_groups, group_rate, application_rate, global_rate or daily_bytes. available: the
         # records, new groups or bytes that are left of burst. refill: how much is added per period. reserved: the part of
-        # burst that only other records can use, so that it is never available.
+        # burst that only other records can use, so that it is never available; nil for daily_bytes.
         type ForecastLimit (limit: string, available: int, burst: int, refill: int, period: int, reserved: ?int)
 
         # The outcome of a record at a destination. outcome: forwarded, summarised or withheld. reason: not_reportable,

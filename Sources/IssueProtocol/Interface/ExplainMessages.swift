@@ -107,7 +107,8 @@ package struct ForecastLimit: Equatable, JSONObjectCodable, Sendable {
     package var available: Int
     /// The amount of the full limit, with the part in `reserved`.
     package var burst: Int
-    /// The part of `burst` that only other records can use, so that it is never in `available`; nil if there is none.
+    /// The part of `burst` that only other records can use, so that it is never in `available`; nil if there is none,
+    /// and for `daily_bytes`, whose reserves are not known here.
     package var reserved: Int?
     /// The amount that is added per `period`.
     package var refill: Int

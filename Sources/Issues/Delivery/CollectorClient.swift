@@ -97,7 +97,8 @@ package final class CollectorClient: Sendable {
     ///   - endpoint: The daemon's socket.
     ///   - timeout: The timeout for everything together: connecting, waiting for earlier calls on the shared
     ///     connection, and the reply. Nil waits indefinitely.
-    ///   - usesOwnConnection: `true` if the call may take long, or if calling the method twice is not harmless.
+    ///   - usesOwnConnection: `true` if the call may take long, or if calling the method twice is not harmless. It
+    ///     is then never repeated.
     /// - Returns: The parameters of the reply, a JSON object.
     /// - Throws: ``CollectorConnectionError``, or `CancellationError` if the task is cancelled.
     package func call(
