@@ -14,18 +14,19 @@ struct WrongClockTests {
     ]
 
     @Test(
-        "With a wall clock that jumps, log time never goes back, and nothing is lost or miscounted",
+        "With a wall clock that jumps, log time never goes back behind a record, and nothing is lost or miscounted",
         arguments: PowerCutTests.seeds)
     func jumps(seed: UInt64) throws {
         try StoreFixture.with(seed: seed) { fixture, disk in
             try fixture.open()
-            var newest = fixture.now
+            var (newest, lastStored) = (fixture.now, fixture.now)
             for round in 0..<40 {
                 let context = "seed \(seed), round \(round)"
                 if fixture.below(2) == 0 {
                     let jump = Self.jumps[Int(fixture.below(Int64(Self.jumps.count)))]
                     fixture.store.wall = fixture.store.wall.advanced(by: .seconds(jump))
                 }
+                var stores = false
                 switch fixture.below(8) {
                 case 0: try fixture.take(.restart)
                 case 1:
@@ -34,11 +35,15 @@ struct WrongClockTests {
                     #expect(try fixture.recover() == [], "\(context)")
                 case 2: try fixture.take(.closeRange)
                 case 3: try fixture.take(.forget)
-                default: try fixture.take(fixture.below(2) == 0 ? .report : .reportNumbered)
+                default:
+                    try fixture.take(fixture.below(2) == 0 ? .report : .reportNumbered)
+                    stores = true
                 }
                 #expect(try fixture.faults() == [], "\(context)")
                 // Across a restart, log time follows the wall clock, but by at most one day.
                 let now = fixture.now
+                #expect(lastStored <= now, "\(context)")
+                if stores { lastStored = now }
                 #expect(newest.duration(to: now) <= RecordLogClock.maxGap + .seconds(200), "\(context)")
                 newest = now
             }

@@ -305,7 +305,7 @@ struct CorrectionTests {
         }
     }
 
-    @Test("Suggestions name pairs of open groups of one application, and merge nothing")
+    @Test("Suggestions name pairs of groups of one application, and merge nothing")
     func suggestions() throws {
         try withThree { store, _ in
             let before = try store.groups()
