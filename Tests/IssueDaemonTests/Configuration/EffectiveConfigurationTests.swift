@@ -167,6 +167,7 @@ struct EffectiveConfigurationTests {
         let lines = "[Access]\nContainerUsers=no\n"
         let other = "[Log]\nLevel=x\n"
         #expect(try decide(lines + other, lastValid: lines, in: folder).configuration.access.containerUsers == false)
+        #expect(try decide(lines + other, lastValid: "", in: folder).configuration.access.containerUsers)
         #expect(try decide(other, lastValid: lines, in: folder).configuration.access.containerUsers)
     }
 

@@ -66,13 +66,17 @@ struct RefusedConnectionsTests {
     @Test("Refused connections are answered in the order in which they were refused, each after the same delay")
     func order() throws {
         var refused = RefusedConnections(maxConnections: 300, openFileLimit: 16_384)
-        for number in 0..<200 {
-            _ = try refuse(with: &refused, at: Self.start.advanced(by: .milliseconds(number)))
+        var clients: [SharedDescriptor] = []
+        for number in 0..<100 {
+            let client = try refuse(with: &refused, at: Self.start.advanced(by: .milliseconds(number)))
+            clients.append(SharedDescriptor(client))
         }
-        for number in 0..<200 {
+        for number in 0..<100 {
             let due = Self.start.advanced(by: RefusedConnections.delay + .milliseconds(number))
             #expect(refused.deadline == due)
             refused.answerDue(at: due)
+            #expect(try received(clients[number].descriptor)?.contains("Busy") == true)
+            if number < 99 { #expect(try received(clients[number + 1].descriptor) == nil) }
         }
         #expect(refused.isEmpty && refused.deadline == nil)
     }

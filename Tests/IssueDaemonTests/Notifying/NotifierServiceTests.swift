@@ -207,7 +207,7 @@ struct NotifierServiceTests {
         }
     }
 
-    @Test("After it gives up events, a notifier counts as delivering nothing until a message or a test is accepted")
+    @Test("After it gives up events, a notifier counts as delivering nothing until a test or a message is accepted")
     func lastGivenUp() throws {
         try NotifierFixture.with { fixture in
             try fixture.report("Order failed")
@@ -230,6 +230,15 @@ struct NotifierServiceTests {
             #expect(fixture.status?.deliversNothing == false)
             #expect(fixture.status?.delivered == 1)
             #expect(fixture.status?.lastAnswer == "exit status 0: accepted")
+
+            try fixture.exit(with: 1)
+            try fixture.report("A third one")
+            try waitUntil("it is given up") { fixture.status?.givenUp == 2 }
+            #expect(fixture.status?.deliversNothing == true)
+            try fixture.exit(with: 0)
+            try fixture.report("A fourth one")
+            try waitUntil("it is delivered") { fixture.status?.delivered == 2 }
+            #expect(fixture.status?.deliversNothing == false)
         }
     }
 

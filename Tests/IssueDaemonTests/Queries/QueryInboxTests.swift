@@ -131,7 +131,10 @@ struct QueryInboxTests {
         #expect(inbox.take(for: .shared) == nil)
         #expect(inbox.answered(second.payer, after: .zero, bytes: 0) == true)
         #expect(inbox.take(for: .shared)?.job.connection == 3)
-        _ = inbox.repliesChanged(of: 1, by: -1)
+        inbox.enqueue(makeQuery("a", from: 4, user: 4))
+        #expect(inbox.take(for: .shared) == nil)
+        #expect(inbox.repliesChanged(of: 1, by: -1) == true)
+        #expect(inbox.take(for: .shared)?.job.connection == 4)
     }
 
     @Test("Queries of clients that have disconnected are removed at once, even while none can be answered")
