@@ -7,14 +7,14 @@ private let aMoment = Duration.milliseconds(150)
 
 @Suite("Faults as seen by a client on a plain socket")
 struct FaultTests {
-    @Test("accept_silent: nothing is read or sent until the client leaves")
+    @Test("accept_silent: nothing is read or sent, and the next connection is served")
     func acceptSilent() throws {
         try listening(FaultStep(.acceptSilent)) { fake in
             do {
                 let client = try RawClient(port: fake.port)
                 try client.post("{\"event_id\":\"a\"}")
                 #expect(try client.remainder(within: aMoment).end == .nothing)
-                #expect(fake.requests.first?.method == nil)
+                #expect(try #require(fake.requests.first).method == nil)
             }
 
             #expect(try fake.answer(to: "{\"event_id\":\"b\"}").status == 200)
@@ -105,14 +105,14 @@ struct FaultTests {
         for reset in [false, true] {
             try listening(FaultStep(.tooLargeEarly(reset: reset))) { fake in
                 let client = try RawClient(port: fake.port)
-                try client.send("POST /?token=good HTTP/1.1\r\nContent-Length: 1000\r\n\r\n")
+                try client.send("POST /?token=good HTTP/1.1\r\nContent-Length: 20000000\r\n\r\n")
                 let (bytes, end) = try client.remainder()
 
                 if !reset { #expect(String(decoding: bytes, as: UTF8.self).hasPrefix("HTTP/1.1 413 ")) }
                 #expect(end == (reset ? .reset : .closed))
                 #expect(fake.requests.first?.wireBytes == 0)
-                // Without a reset, the listener also reads the data that follows.
-                if !reset { try client.send([UInt8](repeating: 0x78, count: 1000)) }
+                // Without a reset, the listener also reads the data that follows, which no socket buffer can hold.
+                if !reset { try client.send([UInt8](repeating: 0x78, count: 20_000_000)) }
             }
         }
     }

@@ -152,8 +152,10 @@ struct CompletionTests {
 
     @Test("The daemon at --socket is asked; without a daemon there are no candidates and no error")
     func withoutDaemon() {
-        #expect(candidates("--socket", "/absent", "list", "--app", "") == [])
-        #expect(candidates("list", "--socket=/absent", "--app", "") == [])
+        let groups = [ScriptedLink.Reply.reply(Fixtures.groups(Fixtures.decodingGroup))]
+        #expect(candidates("--socket", "/x", "list", "--app", "", replies: groups) == ["shop"])
+        #expect(candidates("--socket", "/absent", "list", "--app", "", replies: groups) == [])
+        #expect(candidates("list", "--socket=/absent", "--app", "", replies: groups) == [])
         #expect(candidates("flush", "", replies: [.reply("{}")]) == [])
     }
 

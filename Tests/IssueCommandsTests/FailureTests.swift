@@ -131,7 +131,7 @@ struct FailureTests {
     }
 
     @Test(
-        "Hostile text of a record never reaches the terminal unescaped",
+        "Hostile text of a group never reaches the terminal unescaped",
         arguments: [["list"], ["list", "--json"], ["list", "--ndjson"]])
     func hostile(words: [String]) {
         let reply = Fixtures.groups(Fixtures.hostileGroup).replacing("\\u009b", with: "\u{9B}")

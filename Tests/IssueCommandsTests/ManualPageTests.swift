@@ -25,7 +25,8 @@ struct ManualPageTests {
 
     @Test("Requesting the page of an unknown command is a usage error")
     func unknown() {
-        #expect(issuectl(["__manual", "lits", "2026-11-23"]).errors.contains("unknown command 'lits'"))
+        let outcome = issuectl(["__manual", "lits", "2026-11-23"])
+        #expect(outcome.code == .usage && outcome.errors.contains("unknown command 'lits'"))
     }
 
     @Test(
