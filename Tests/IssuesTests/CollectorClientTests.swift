@@ -22,9 +22,9 @@ struct CollectorClientTests {
         ).fates.map(\.outcome)
     }
 
-    private func show(at fixture: CollectorFixture) async throws {
-        await #expect(throws: CollectorConnectionError.refused(.notFound(id: "x"))) {
-            try await client.call(.show, json: IDParameters(id: "x").json, at: .init(socket: fixture.path))
+    private func show(_ id: String = "x", at fixture: CollectorFixture) async throws {
+        await #expect(throws: CollectorConnectionError.refused(.notFound(id: id))) {
+            try await client.call(.show, json: IDParameters(id: id).json, at: .init(socket: fixture.path))
         }
     }
 
@@ -32,7 +32,7 @@ struct CollectorClientTests {
     func calls() async throws {
         try await CollectorFixture.with { fixture in
             try await withThrowingTaskGroup { group in
-                for _ in 1...200 { group.addTask { try await show(at: fixture) } }
+                for number in 1...200 { group.addTask { try await show("\(number)", at: fixture) } }
                 try await group.waitForAll()
             }
             #expect(fixture.collector?.state.withLock { $0.connections } == 1)

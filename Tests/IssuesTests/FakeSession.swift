@@ -48,7 +48,9 @@ final class FakeSession: Sendable {
             return reply(RecordsReply(records: [], next: "1"), continues: true)
                 && reply(RecordsReply(records: [], next: "2"), continues: true)
                 && reply(RecordsReply(records: [], next: nil))
-        case .show?: return send(CollectorError.notFound(id: "x").reply.message)
+        case .show?:
+            let id = (try? IDParameters(json: call.parameters))?.id ?? ""
+            return send(CollectorError.notFound(id: id).reply.message)
         case .flush?:
             // Never answered.
             collector.state.withLock { $0.flushes += 1 }

@@ -88,11 +88,17 @@ struct MishapTests {
         #expect(result.text.contains("text of fatal"))
     }
 
-    @Test("The breakpoint reporter stops only a program that is being traced")
+    @Test("The breakpoint reporter does not stop a program that is not being traced")
     func breakpoint() async throws {
         let free = try await FailingPackage.start("mishaps", ["breakpoint"], .debug)
         #expect(free.text == "mishaps/main.swift:30: error: text of breakpoint\nalive\n")
-        guard let tracer = TestBinaries.tool("/usr/bin/strace") else { return }
+    }
+
+    @Test(
+        "The breakpoint reporter stops a program that is being traced",
+        .enabled(if: TestBinaries.tool("/usr/bin/strace") != nil, "the test needs strace(1), which is not installed"))
+    func tracedBreakpoint() async throws {
+        let tracer = try #require(TestBinaries.tool("/usr/bin/strace"))
         let traced = try await FailingPackage.run(
             tracer, ["-o", "/dev/null", FailingPackage.path(of: "mishaps", .debug), "breakpoint"],
             environment: ["ISSUED_SOCKET": ""])
