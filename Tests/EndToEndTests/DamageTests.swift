@@ -89,7 +89,7 @@ struct DamageTests {
         }
     }
 
-    @Test("A damaged block that no query has read is found by a backup, and known after a restart")
+    @Test("A damaged block is found by a backup, and then known after a restart, to queries, and to sql and purge")
     func damagedBlockInBackup() async throws {
         try await DaemonFixture.with { daemon in
             let records = (0..<1000).map { IssueRecord(message: "Record \($0)") }

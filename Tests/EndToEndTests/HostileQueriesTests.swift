@@ -161,19 +161,15 @@ struct HostileQueriesTests {
         }
     }
 
-    @Test("A query ends when its client disconnects, and others are answered")
+    @Test("Queries end when their clients disconnect, and the user's next query is answered")
     func hangUp() async throws {
         try await withSlowQueries { daemon in
-            for _ in 0..<3 {
-                for user in [Self.attacker, Self.accomplice] {
-                    try OtherUser.client(user, of: daemon).begin(.list, Self.expensive)
-                }
-            }
-            let quiet = try OtherUser.client(Self.quiet, of: daemon)
+            // One user's queries run one after the other, and those of connected clients for up to ten seconds each.
+            for _ in 0..<6 { try OtherUser.client(Self.attacker, of: daemon).begin(.list, Self.expensive) }
+            let client = try OtherUser.client(Self.attacker, of: daemon)
             var groups: [IssueGroup] = []
-            let time = try ContinuousClock().measure { groups = try quiet.groups() }
+            let time = try ContinuousClock().measure { groups = try client.groups() }
             #expect(groups.count == 1)
-            // A query of a connected client may run for ten seconds, or for one second while another user waits.
             #expect(time < .seconds(8))
             #expect(!daemon.log.contains("Query took too long"))
         }
@@ -239,18 +235,21 @@ struct HostileQueriesTests {
                 try daemon.start()
             }
             let quiet = try OtherUser.client(Self.quiet, of: daemon)
-            let report = ReportParameters(records: [IssueRecord(message: "Without space")])
+            let report = ReportParameters(records: [IssueRecord(message: "With little space")])
+            var stored = 0
             try await eventually("a quiet user's report is refused, too") {
                 try fillDisk()
-                return try quiet.refusal(of: .report, report) == .noSpace
+                let refusal = try quiet.refusal(of: .report, report)
+                if refusal == nil { stored += 1 }
+                return refusal == .noSpace
             }
-            #expect(try quiet.allRecords().count >= 1)
             try FileManager.default.removeItem(atPath: other)
             try await eventually("a report is stored") { (try? quiet.report("After it"))?.count == 1 }
             outcomes.end()
             try attackers.forEach { _ = try $0.results() }
-            let messages = try quiet.allRecords().map(\.record.message)
-            #expect(messages.contains("Of \(Self.quiet)") && messages.contains("After it"))
+            let messages = try quiet.allRecords().map(\.record.message).sorted()
+            #expect(
+                messages == ["After it", "Of \(Self.quiet)"] + Array(repeating: "With little space", count: stored))
             let root = try RawClient(path: daemon.socket)
             try await eventually("status reports no fault") { try root.status().store.faults.isEmpty }
             #expect(try walBytes(daemon) < Self.limit)

@@ -257,7 +257,8 @@ struct NotificationTests {
             #expect(try client.groups().count == 3)
             #expect(
                 try client.refusal(
-                    of: .addSilence, AddSilenceMessage(silence: IssueSilence(until: until, reason: "all"))) != nil)
+                    of: .addSilence, AddSilenceMessage(silence: IssueSilence(until: until, reason: "all")))
+                    == .invalidParameter("apps"))
         }
     }
 
@@ -280,12 +281,13 @@ struct NotificationTests {
         try await DaemonFixture.with(DaemonConfiguration("")) { daemon in
             let client = try RawClient(path: daemon.socket)
             let until = IssueTimestamp.fromNow(.seconds(3600))
-            for silence in [
-                IssueSilence(apps: ["s*p"], until: until, reason: "deploy"),
-                IssueSilence(groups: ["g1"], until: until, reason: "deploy"),
-                IssueSilence(apps: ["shop"], until: until.advanced(by: .seconds(400 * 86_400)), reason: "deploy"),
+            for (silence, name) in [
+                (IssueSilence(apps: ["s*p"], until: until, reason: "deploy"), "apps"),
+                (IssueSilence(groups: ["g1"], until: until, reason: "deploy"), "groups"),
+                (IssueSilence(apps: ["shop"], until: until.advanced(by: .seconds(400 * 86_400)), reason: "x"), "until"),
             ] {
-                #expect(try client.refusal(of: .addSilence, AddSilenceMessage(silence: silence)) != nil)
+                #expect(
+                    try client.refusal(of: .addSilence, AddSilenceMessage(silence: silence)) == .invalidParameter(name))
             }
         }
     }
