@@ -1,8 +1,9 @@
 import FakeLogz
 import IssueTestSupport
 import Testing
-import Torture
 import UnixIO
+
+@testable import Torture
 
 /// The short form of the torture test; `scripts/torture` runs the long one.
 @Suite("Fault injection in the daemon", .daemonLog)
@@ -26,20 +27,37 @@ struct TortureTests {
         }
     }
 
+    @Test("The command to repeat a run has all options that decide which faults happen and who reports")
+    func repetition() throws {
+        let options = ["--minutes", "2", "--seed", "7", "--faults", "Power cut", "--library", "--sample"]
+        #expect(
+            try TortureArguments(options).repetition
+                == "scripts/torture 2 --seed 7 --faults 'Power cut' --library --sample")
+    }
+
+    @Test("A plan has faults only if --faults is a part of their names")
+    func names() {
+        func hasSteps(_ only: String) -> Bool {
+            TorturePlan(points: ["forget: postings"], only: only, disk: "", sweeps: true).hasSteps
+        }
+        #expect(hasSteps("") && hasSteps("Power") && hasSteps("forget") && hasSteps("each call"))
+        #expect(!hasSteps("power cut") && !hasSteps("Damage"))
+    }
+
     @Test(
         "Kills around commits, migrations and cursor updates cause neither loss nor duplicates"
     )
     func namedPoints() async throws {
         try await besiege { tortureRun in
-            let points = try tortureRun.control.points
-            #expect(points.count > 50)
-            let wanted = [
+            let points = try tortureRun.control.points.map { name in
+                (name, point: name.split(separator: " ", maxSplits: 1).last.map(String.init) ?? "")
+            }
+            let wanted: Set = [
                 "commit: records", "commit", "cursor: commit", "settle: commit", "migration: commit", "log: sync",
                 "receipt", "forget: postings",
             ]
-            for (index, name) in points.enumerated() {
-                let point = name.split(separator: " ", maxSplits: 1).last.map { String($0) }
-                guard let point, wanted.contains(point) else { continue }
+            #expect(wanted.subtracting(points.map { $0.point }) == [])
+            for (index, (name, point)) in points.enumerated() where wanted.contains(point) {
                 // Retention runs at random times, so its points are not reached in every attempt.
                 for _ in 1...3 {
                     try tortureRun.kill(at: index + 1, name)
@@ -136,6 +154,6 @@ struct TortureTests {
 
     @Test("The daemon starts and stores reports, however the files of its store were damaged")
     func damage() async throws {
-        _ = try await DamageRun.all()
+        _ = try await DamageRun.run()
     }
 }

@@ -5,14 +5,15 @@ struct TortureArguments {
 
         Runs a real daemon under load and injects one fault after the other. After each fault, compares its
         store with what its clients know. Prints the results as a table. Exits with 0 if nothing was wrong,
-        and with 1 if the daemon broke a promise or a point was never reached.
+        with 1 if the daemon broke a promise, a fault never happened or the test failed, and with 64 if the
+        command line is invalid.
 
           --minutes N    how long to run (default: 10); the last cycle is completed
           --kills N      run until the daemon was killed at least N times (default: 0)
           --seed N       the seed of random decisions (default: random, printed)
           --faults NAME  only faults whose name contains NAME
           --library      report from programs that link the client library, run briefly and leave files behind
-          --sample       let only a few calls on the database's files fail, not each in turn, which takes minutes
+          --sample       let only a few calls on the database's files fail; letting each fail takes minutes
           --keep         keep the daemon's folder; after a broken promise it is always kept
           --help         print this help
 
@@ -49,6 +50,16 @@ struct TortureArguments {
             default: throw UsageError(description: "unknown option \(argument)")
             }
         }
+    }
+
+    /// The command that makes the same random choices again.
+    var repetition: String {
+        var words = ["scripts/torture \(minutes) --seed \(seed)"]
+        if kills > 0 { words.append("--kills \(kills)") }
+        if !faults.isEmpty { words.append("--faults '\(faults)'") }
+        if usesLibrary { words.append("--library") }
+        if !sweeps { words.append("--sample") }
+        return words.joined(separator: " ")
     }
 
     private static func value(of option: String, _ rest: inout ArraySlice<String>) throws(UsageError) -> String {

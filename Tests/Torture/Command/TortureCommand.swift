@@ -17,8 +17,7 @@ package struct TortureCommand {
         do {
             parsed = try TortureArguments(arguments)
         } catch {
-            write("torture-issued: \(error) (see --help)")
-            CurrentProcess.exit(64)
+            refuse(error)
         }
         if parsed.wantsHelp {
             write(TortureArguments.help)
@@ -27,11 +26,19 @@ package struct TortureCommand {
         do {
             // If the daemon has ended, a client that writes to its socket must get an error, not end this process.
             try Signal.pipe.ignore()
-            CurrentProcess.exit(try await run(parsed) ? 0 : 1)
+            if try await run(parsed) { CurrentProcess.exit(0) }
+        } catch let error as TortureArguments.UsageError {
+            refuse(error)
         } catch {
             write("\(error)")
-            CurrentProcess.exit(1)
         }
+        write("To repeat: \(parsed.repetition)")
+        CurrentProcess.exit(1)
+    }
+
+    private func refuse(_ error: TortureArguments.UsageError) -> Never {
+        write("torture-issued: \(error) (see --help)")
+        CurrentProcess.exit(64)
     }
 
     private func run(_ parsed: TortureArguments) async throws -> Bool {
@@ -48,12 +55,12 @@ package struct TortureCommand {
         var table = TortureTable()
         if parsed.usesLibrary {
             write("Reporters are programs that link the client library.")
-        } else if parsed.faults.isEmpty || "Damage".contains(parsed.faults) {
-            table.add(try await DamageRun.all())
+        } else {
+            table.add(try await DamageRun.run(only: parsed.faults))
         }
         if let obstacle = DaemonFixture.smallDiskObstacle {
             write("Disk full is skipped: \(obstacle).")
-        } else if parsed.faults.isEmpty || "Disk full".contains(parsed.faults) {
+        } else if parsed.faults.isEmpty || "Disk full, and a restart".contains(parsed.faults) {
             table.add(
                 try await DiskFullRun.run(
                     listener, control: control, library: library, seed: parsed.seed,
@@ -62,18 +69,20 @@ package struct TortureCommand {
         }
         let others = table
         let configuration = TortureRun.configuration(listener, control: control, library: library)
-        return try await DaemonFixture.with(configuration, starts: false) { daemon in
+        let isSound: Bool? = try await DaemonFixture.with(configuration, starts: false) { daemon in
             if parsed.keeps { daemon.folder.keep() }
             let tortureRun = try TortureRun(
                 daemon, listener, control: control, seed: parsed.seed, styles: styles)
             defer { tortureRun.end() }
+            let plan = TorturePlan(
+                points: try tortureRun.control.points, only: parsed.faults, disk: disk, sweeps: parsed.sweeps)
+            if !plan.hasSteps, others.rows.isEmpty { return nil }
             do {
-                try campaign(tortureRun, disk, parsed)
+                try campaign(tortureRun, plan, parsed)
             } catch {
                 daemon.folder.keep()
                 write("\n\(tortureRun.table.text)\n")
                 write("Kept the folder: \(daemon.folder.path)")
-                write("To repeat: scripts/torture \(parsed.minutes) --seed \(parsed.seed)")
                 throw error
             }
             var table = tortureRun.table
@@ -83,16 +92,22 @@ package struct TortureCommand {
             write("\(table.kills) kills, no contradictions.")
             return table.unreached.isEmpty
         }
+        guard let isSound else {
+            throw TortureArguments.UsageError(description: "no fault of this run has '\(parsed.faults)' in its name")
+        }
+        return isSound
     }
 
-    private func campaign(_ tortureRun: TortureRun, _ disk: String, _ parsed: TortureArguments) throws {
+    private func campaign(_ tortureRun: TortureRun, _ plan: TorturePlan, _ parsed: TortureArguments) throws {
         let end = MonotonicClock.now.advanced(by: .seconds(60 * parsed.minutes))
-        var plan = TorturePlan(
-            points: try tortureRun.control.points, only: parsed.faults, disk: disk, sweeps: parsed.sweeps)
+        var plan = plan
         repeat {
             let start = MonotonicClock.now
             var done = 0
-            for step in plan.cycle(using: &tortureRun.generator) {
+            let steps = plan.cycle(using: &tortureRun.generator)
+            // Some faults belong to no cycle, or only to the first one.
+            if steps.isEmpty { break }
+            for step in steps {
                 try step(tortureRun)
                 done += 1
                 if done % 20 == 0 {

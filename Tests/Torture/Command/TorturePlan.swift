@@ -29,6 +29,12 @@ struct TorturePlan {
         self.sweeps = sweeps
     }
 
+    /// Whether the first cycle has any faults.
+    var hasSteps: Bool {
+        var (plan, generator) = (self, SeededGenerator(0))
+        return !plan.cycle(using: &generator).isEmpty
+    }
+
     mutating func cycle(using generator: inout SeededGenerator) -> [Step] {
         cycles += 1
         var steps: [NamedStep] = []
