@@ -69,7 +69,7 @@ package struct ClickHouseFormat: HTTPFormat {
 }
 
 extension ClickHouseFormat {
-    /// Classifies the response by ClickHouse's exception code.
+    /// Classifies the response by ClickHouse's exception code. Returns nil if the status is enough.
     ///
     /// The code is in a header or, before version 19, only in the text (`Code: 27, …`). The status is not enough,
     /// because most exceptions have the status 500. An insert is a single block, so a rejected insert stores no

@@ -75,7 +75,7 @@ package struct ElasticsearchFormat: HTTPFormat {
 }
 
 extension ElasticsearchFormat {
-    /// Classifies the items of a `_bulk` response.
+    /// Classifies the items of a `_bulk` response. Returns nil unless the status is 2xx.
     ///
     /// Elasticsearch and OpenSearch return 200 whatever the results of the items are, with one item per action, in
     /// order. Source: their bulk API references.

@@ -46,7 +46,7 @@ extension OTLPFormat {
 }
 
 extension OTLPFormat {
-    /// Classifies a response.
+    /// Classifies a response. Returns nil if its status is enough.
     ///
     /// A partial success states how many records were rejected, but not which ones. After it, no record of the request
     /// may be sent again. 429, 502, 503 and 504 may be retried, but 400 must not be. Source: the OpenTelemetry protocol

@@ -85,7 +85,8 @@ package struct Webhook: Sendable {
     ///   - token: The credential, which is sent as a bearer token; nil for none.
     ///   - cancellation: Cancels the request from another thread; nil if the request cannot be cancelled.
     ///   - now: Returns the wall time, for a `Retry-After` header.
-    /// - Returns: The meaning of the response. Its summary contains neither the URL nor text of the response.
+    /// - Returns: The meaning of the response. Of the URL, its summary contains at most the host and port. It contains
+    ///   no text of the response.
     package func send(
         _ message: NotificationMessage, to url: WebhookURL, token: ShippingToken?,
         cancellation: HTTPCancellation?, now: () -> IssueTimestamp

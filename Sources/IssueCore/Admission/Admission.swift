@@ -486,7 +486,7 @@ package enum AdmissionDecision: Equatable, Sendable {
     case admit(suppressedBefore: Int64, occurrences: Int64)
     /// The record is suppressed and counted in the open window of its group and this reason.
     case suppress(SuppressionReason)
-    /// The record is not sent because it is not reportable or its group is muted.
+    /// The record is not sent because it is not reportable or was stored while its group was muted.
     case withhold
 }
 

@@ -282,7 +282,8 @@ package struct OverflowWarningLimiter: Sendable {
     }
 }
 
-/// The number of times that names, groups or series exceeded a limit in the last 24 hours, by user and kind.
+/// The number of times that application names, sender kinds, groups or series exceeded a limit in the last 24 hours, by
+/// user and kind of limit.
 package struct OverflowHistory: Sendable {
     private struct Entry: Sendable {
         var hours = HourlyDemand()

@@ -125,7 +125,8 @@ package struct Forwarding: Sendable {
     /// - Parameters:
     ///   - settings: The destination's settings.
     ///   - pacer: The pacer of the last run, so that a restart does not allow another burst; nil for a new one.
-    ///   - failing: Why the last request of the last run failed; nil if it did not fail.
+    ///   - failing: Why requests failed according to the last run's last log entry (`OutageLog.failure`); nil if that
+    ///     is not about a failure.
     ///   - now: The current time.
     package init(
         settings: ForwardSettings, pacer: SendPacer? = nil, failing: FailureClass? = nil, at now: MonotonicInstant
@@ -150,7 +151,8 @@ package struct Forwarding: Sendable {
     ///   - earliest: The end of a wait that the destination requested before the start, or nil.
     ///   - failure: The failure that caused that wait; nil if it is not known.
     ///   - pauseReason: Why the destination was paused when the last run ended, so that the first request is a probe,
-    ///     and is sent at once; nil if it was not. Without effect during a wait that the destination requested.
+    ///     and is sent at once; nil if it was not, or if its cause is known to be fixed. Without effect during a wait
+    ///     that the destination requested.
     ///   - unit: A random number in 0..<1.
     ///   - now: The current time.
     /// - Returns: The action the caller must perform.
@@ -490,9 +492,12 @@ extension ForwardingView {
 /// The state of a destination for `status`.
 package struct ForwardingView: Equatable, Sendable {
     package var state: DestinationState
+    /// Why the records wait, the destination is paused or the last request failed; nil in other cases.
     package var reason: String?
     package var advice: String?
+    /// When the next request is planned; nil if none is planned or one is in flight.
     package var nextAttempt: MonotonicInstant?
+    /// The summary of the last response or failure; nil if there was none since the start.
     package var lastAnswer: String?
     /// The number of lines sent again since the start.
     package var resent: Int64 = 0

@@ -7,8 +7,8 @@ package struct RetrySchedule: Equatable, Sendable {
     package static let base: Duration = .seconds(1)
     /// The maximum delay for a destination that reports too many requests.
     package static let cap: Duration = .seconds(300)
-    /// The maximum delay from the start of an attempt in an outage to the start of the next one, but the next one
-    /// follows no earlier than `floor` after the failure. A delay that the destination requests may be longer.
+    /// The maximum time from the start of an attempt in an outage to the start of the next one. It is exceeded if the
+    /// attempt takes too long, because of `floor`, or if the destination requests a longer delay.
     package static let outageCap: Duration = .milliseconds(4500)
     /// The shortened timeout of an attempt in an outage.
     package static let outageTimeout: Duration = .seconds(4)
@@ -201,7 +201,7 @@ package struct OutageLog: Equatable, Sendable {
         package var previous: String?
         /// The number of changes that were not logged since the last entry other than `accepting`.
         package var leftOut: Int
-        /// The duration of the outage that has ended; nil if none has ended, or if it began before the start.
+        /// The duration of the outage or pause that has ended; nil if none has ended, or if it began before the start.
         package var duration: Duration?
         /// Whether an earlier run has logged the same condition.
         package var isRepeated = false
@@ -219,7 +219,7 @@ package struct OutageLog: Equatable, Sendable {
     /// The last condition, whether it was logged or left out.
     private var last: Condition
     private var leftOut = 0
-    /// The beginning of the outage; nil if there is none, or if it began before the start.
+    /// The beginning of the outage or pause; nil if there is none, or if it began before the start.
     private var since: MonotonicInstant?
     /// Whether an outage or pause was stored before the start, and `entry(for:at:)` has not been called since.
     private var isResumed: Bool
@@ -255,7 +255,8 @@ package struct OutageLog: Equatable, Sendable {
         }
     }
 
-    /// Why the last logged request failed; nil if the destination has accepted or rejected records since, or is paused.
+    /// Why requests failed according to the last entry; nil if that is not about waiting. Unlike `pauseReason`, not nil
+    /// if a later condition was not logged.
     package var failure: FailureClass? {
         if case .waiting(let reason) = logged { FailureClass(rawValue: reason) } else { nil }
     }

@@ -175,8 +175,9 @@ package struct SendPacer: Equatable, Sendable {
 
 /// The bytes sent on one UTC day, in total and for each user, and the daily limit.
 ///
-/// A user may use up to a multiple of the bytes that are left. An eighth of the limit is reserved for users who have
-/// used at most a 512th of it, which suffices for 64 of them whatever others use. A tenth is reserved for system users.
+/// The more bytes a user has used in relation to those that are left, the fewer of their records are sent (`State`). An
+/// eighth of the limit is reserved for users who have used at most a 512th of it, which suffices for 64 of them
+/// whatever others use. A tenth is reserved for system users.
 package struct DailyBudget: Equatable, Sendable {
     /// How much of their share of the day's bytes a user has left.
     package enum State: Equatable, Sendable {

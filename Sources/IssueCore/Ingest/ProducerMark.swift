@@ -68,7 +68,8 @@ package struct ProducerMark: Equatable, Sendable {
     package static let maxCalls = 64
     /// The maximum number of rejected records remembered, unless the last call alone has more.
     package static let maxRejected = 1000
-    /// The maximum number of records per call that are looked up. The socket does not accept larger calls.
+    /// The maximum number of records per call that are looked up, and of records in merged calls. The socket does not
+    /// accept larger calls.
     package static let maxRecords: Int64 = 1 << 20
 
     /// The highest sequence number received; -1 if there is none.

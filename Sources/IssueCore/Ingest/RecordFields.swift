@@ -387,10 +387,10 @@ package struct RecordLimits: Equatable, Sendable {
     /// The maximum size of each text of a series except the template, in bytes of JSON. The rest is cut off, because
     /// caches hold the texts of thousands of series.
     package var attributeBytes = 2048
-    /// The maximum number of bytes of a message that its template covers, without the values of a sender's template.
-    /// The rest is not part of the fingerprint.
+    /// The maximum number of bytes of a message that its template covers, not counting the values of a sender's
+    /// template. The rest is not part of the fingerprint.
     package var templateBytes = 1024
-    /// The maximum number of values that belong to a sender's template.
+    /// The maximum number of values that belong to a sender's template. A template with more values is ignored.
     package var parts = 64
 
     package init() {}

@@ -109,7 +109,7 @@ extension TemplateReader {
     }
 
     /// Returns the end of the IPv4 address that starts at an index, including its port or prefix length; nil if there
-    /// is no address, or if the word continues after it.
+    /// is no address, or if the word continues after it. The four numbers may be up to 999.
     func ipv4AddressEnd(from first: Int) -> Int? {
         guard let last = bytes.dottedNumbersEnd(from: first, to: end, maximum: 999) else { return nil }
         if last < end {

@@ -250,7 +250,8 @@ struct TemplateReader: ~Escapable {
         return .part(.path, from: first, to: position)
     }
 
-    /// Returns a path with backslashes: a share, a registry key, or a user with their domain.
+    /// Returns a path with backslashes: a share, a registry key, or a user with their domain. Returns nil if there is
+    /// none.
     private mutating func takeWindowsPath() -> Token? {
         let first = wordStart(before: position)
         position += 1

@@ -136,7 +136,7 @@ package struct AnnouncementRateLimiter: Sendable {
     }
 }
 
-/// A record that is announced to operators.
+/// A record to announce to operators, unless the rate limit suppresses the announcement.
 package struct PriorityRecord: Equatable, Sendable {
     /// The record's row id.
     package var row: RowID

@@ -127,8 +127,8 @@ extension NotificationMessage {
         return lines
     }
 
-    /// The numbers of the events, such as `1 store fault and 1 regressed, 3 new issues`. Of the events about the state of
-    /// a destination, only the newest counts.
+    /// The numbers of the events, such as `1 store fault and 1 regressed, 3 new issues`. Of the events about the state
+    /// of a destination, only the newest counts.
     private var eventCounts: String {
         var issues: [String] = []
         // "issue" follows the last count: `2 regressed, 1 new issue`.
@@ -155,8 +155,8 @@ extension NotificationMessage {
         return parts.isEmpty ? "No issues" : Self.join(parts)
     }
 
-    /// Returns a text such as `2 destinations paused`; empty if this is the newest state of no destination. The newest
-    /// event of each destination is always listed, and no older one.
+    /// Returns a text such as `2 destinations paused` as the only element; an empty array if no destination's newest
+    /// event is of this kind. The newest event of each destination is always listed, and no older one.
     private func destinations(_ state: String, _ kind: NotificationKinds) -> [String] {
         let count = ownEvents.count { $0.kinds == kind }
         return count > 0 ? ["\(Quantity.text(count, "destination")) \(state)"] : []

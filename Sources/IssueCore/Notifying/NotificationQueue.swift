@@ -42,8 +42,8 @@ package struct Notice: Equatable, Sendable {
 ///
 /// Each user has a limited number of these entries. Further events are only counted, so a flood from one user does not
 /// displace the events of others. A user's first event of each kind always gets an entry, so a flood of new issues does
-/// not hide one that has escalated. Other events take no place from those about the state of destinations, because the
-/// newest of these must be listed.
+/// not hide one that has escalated. Users' events don't count towards the limit for events about the state of
+/// destinations, because the newest of these must be listed.
 package struct NoticeLimiter: Equatable, Sendable {
     /// The maximum number of entries of one user, and of all users together. A user's first event of each kind may
     /// exceed both. An event about the state of a destination gets an entry as long as the daemon itself has fewer than
@@ -162,9 +162,9 @@ package struct NotificationDigest: Equatable, Sendable {
         }
     }
 
-    /// The maximum number of listed events besides those about the state of destinations, and of users whose other
-    /// events are counted separately.
+    /// The maximum number of listed events, not counting those about the state of destinations.
     package static let maxListed = 10
+    /// The maximum number of users whose unlisted events are counted individually.
     package static let maxUsers = 5
 
     /// The listed events, the most urgent first. They are chosen from each user in turn. A user's first event of each
