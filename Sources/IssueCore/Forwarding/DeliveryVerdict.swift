@@ -12,7 +12,8 @@ package enum DeliveryVerdict: Equatable, Sendable {
     case tooLarge
     /// Send again later, unchanged.
     case again(FailureClass, retryAfter: Duration?)
-    /// Everything was sent, but no usable response came. Send again later, unchanged; the records may arrive twice.
+    /// Everything was sent (or, over a stream, a part of it), but no usable response came. Send again later, unchanged;
+    /// the records may arrive twice.
     case ambiguous(FailureClass)
 
     /// Whether it is certain that no part of the request was sent.
@@ -102,7 +103,7 @@ package enum FailureClass: String, CaseIterable, Hashable, Sendable {
     case timeout
     case unreachable
     case tls
-    /// Everything was sent, but no usable response came. The records may have arrived.
+    /// Everything was sent (or, over a stream, a part of it), but no usable response came. The records may have arrived.
     case noAnswer = "no_answer"
 
     /// Whether the destination asks the sender to slow down.

@@ -381,11 +381,12 @@ extension Forwarding {
         /// Build a batch of pending records within this limit, and store it. Then call `batchStored` or
         /// `nothingToSend`.
         case build(BatchLimit)
-        /// Build a batch of priority records only. The current batch is preempted.
+        /// Like `build`, but with priority records only. The current batch is preempted.
         case preempt(BatchLimit)
         /// Store the two unfinished batches as one, then call `merged`.
         case merge(BatchID, with: BatchID)
         case send(Shipment)
+        /// Call `waited` at this time, unless another event requires a different action before.
         case wait(until: MonotonicInstant)
         case none
     }
@@ -400,7 +401,7 @@ extension Forwarding {
         case send(Shipment)
         /// Truncate this line, which is too large, to the destination's limits and send it again.
         case cut(line: Int, thenSend: Shipment)
-        /// Store the progress and wait.
+        /// Store the progress, then proceed as with `NextAction.wait`.
         case wait(until: MonotonicInstant, RetryProgress)
         /// Store the progress, read the credential again and call `credentialReread`. Call `waited` at this time, to
         /// send a probe.

@@ -92,7 +92,7 @@ package struct NoticeLimiter: Equatable, Sendable {
 /// A message contains all waiting events and is charged to one of their users. A user who has used up their share
 /// therefore delays only their own events.
 package struct NotificationPacer: Sendable {
-    /// The minimum burst. A fifth of the burst is reserved for quiet users, so this reserve is at least one token.
+    /// The minimum burst. A fifth of the burst is reserved for quiet users, and must be at least one token.
     package static let minBurst: Int64 = 5
 
     private var bucket: FairBucket
