@@ -14,7 +14,8 @@ package struct TokenBucket: Equatable, Sendable {
         var partsPerToken: Int64
         var partsPerMillisecond: Int64
 
-        /// Returns nil if the limit is unlimited or its share is zero.
+        /// Returns nil if the limit is unlimited or its share is zero. A bucket without a scale is unlimited, so no
+        /// bucket must be created for a share of zero.
         ///
         /// A share of a small burst may be less than one token. The bucket then holds one token, because it could not
         /// be used otherwise.

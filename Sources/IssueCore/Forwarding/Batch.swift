@@ -221,6 +221,7 @@ package struct LineSet: Equatable, Sendable {
         return index < ranges.count && ranges[index].contains(line)
     }
 
+    /// Returns `true` if the set contains all lines of a range.
     package func contains(_ lines: Range<Int>) -> Bool {
         let index = ranges.firstPosition { $0.upperBound >= lines.upperBound }
         return index < ranges.count && ranges[index].lowerBound <= lines.lowerBound

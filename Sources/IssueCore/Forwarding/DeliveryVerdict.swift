@@ -103,7 +103,8 @@ package enum FailureClass: String, CaseIterable, Hashable, Sendable {
     case timeout
     case unreachable
     case tls
-    /// Everything was sent (or, over a stream, a part of it), but no usable response came. The records may have arrived.
+    /// Everything was sent (or, over a stream, a part of it), but no usable response came. The records may have
+    /// arrived.
     case noAnswer = "no_answer"
 
     /// Whether the destination asks the sender to slow down.

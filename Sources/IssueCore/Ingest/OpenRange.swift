@@ -305,7 +305,7 @@ package enum PostingList {
         return output
     }
 
-    /// Decodes the ids in an array; nil if the bytes are corrupt.
+    /// Decodes the posting list in an array; nil if the bytes are corrupt.
     package static func decode(_ bytes: [UInt8], base: RowID) -> [RowID]? {
         decode(bytes.span, base: base)
     }
