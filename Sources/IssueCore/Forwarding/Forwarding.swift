@@ -151,8 +151,8 @@ package struct Forwarding: Sendable {
     ///   - earliest: The end of a wait that the destination requested before the start, or nil.
     ///   - failure: The failure that caused that wait; nil if it is not known.
     ///   - pauseReason: Why the destination was paused when the last run ended, so that the first request is a probe,
-    ///     and is sent at once; nil if it was not, or if its cause is known to be fixed. Without effect during a wait
-    ///     that the destination requested.
+    ///     and is sent at once; nil if it was not paused, or if the cause is known to be fixed. Without effect during a
+    ///     wait that the destination requested.
     ///   - unit: A random number in 0..<1.
     ///   - now: The current time.
     /// - Returns: The action the caller must perform.

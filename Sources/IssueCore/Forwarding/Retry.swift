@@ -255,8 +255,8 @@ package struct OutageLog: Equatable, Sendable {
         }
     }
 
-    /// Why requests failed according to the last entry; nil if that is not about waiting. Unlike `pauseReason`, not nil
-    /// if a later condition was not logged.
+    /// Why requests failed according to the last entry; nil if that is not about waiting. Unlike `pauseReason`, it
+    /// stays set if a later condition was left out.
     package var failure: FailureClass? {
         if case .waiting(let reason) = logged { FailureClass(rawValue: reason) } else { nil }
     }
