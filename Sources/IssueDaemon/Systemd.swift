@@ -62,12 +62,16 @@ package struct InheritedSockets: ~Copyable, Sendable {
     ///
     /// If none has it, takes the first listening socket, because the unit may choose any name. Returns nil if there is
     /// no listening socket.
+    ///
+    /// - Throws: The error of getsockopt(2). Descriptors that are not sockets are skipped.
     package mutating func takeListener(named name: String) throws(Errno) -> FileDescriptor? {
         let named = entries.indices.filter { entries[$0].name == name }
         return try takeListener(among: named + entries.indices.filter { !named.contains($0) })
     }
 
     /// Takes the first listening socket with this name. Returns nil if there is none.
+    ///
+    /// - Throws: The error of getsockopt(2). Descriptors that are not sockets are skipped.
     package mutating func takeListener(onlyNamed name: String) throws(Errno) -> FileDescriptor? {
         try takeListener(among: entries.indices.filter { entries[$0].name == name })
     }

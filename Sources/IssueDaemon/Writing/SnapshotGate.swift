@@ -11,7 +11,8 @@ import UnixIO
 final class SnapshotGate: Sendable {
     /// The purpose of a snapshot.
     enum Kind: Sendable {
-        /// A query of a user. It can be interrupted, and waits at the closed gate for at most 2 seconds.
+        /// A query of a user, or a read of the figures for `Status`. It can be interrupted, and waits at the closed
+        /// gate for at most 2 seconds.
         case query
         /// A purge or another job. It can be interrupted.
         case job
@@ -232,7 +233,8 @@ struct WALRelief {
     private let log: Log
     private let normal: WALLimits
     private let duringBackup: WALLimits
-    /// When to try again after a reader that the gate does not know, or a full disk, has kept the WAL from being reset.
+    /// The time of the next attempt if the last one could not reset the WAL, because of a full disk or a reader that
+    /// the gate does not know; otherwise nil.
     private var retryAt: MonotonicInstant?
     /// The earliest time of the next log line.
     private var reportsAt: MonotonicInstant?

@@ -43,13 +43,13 @@ struct StoreMaintenance {
         case counting(UnreferencedSeries, above: SeriesID)
         /// Remove unreferenced series of these users, beginning above the id `above`.
         case series(of: Set<UInt32>, above: SeriesID, removed: Int = 0)
-        /// Remove issues without series for which there is no space.
+        /// Remove the oldest issues without series of each user whose kept issues take too much space (`KeptIssues`).
         case issues(KeptIssues)
         /// Remove the counts of series that no longer exist.
         case counts(fromMinute: Int64)
     }
 
-    /// What is logged together: removals for one reason.
+    /// The kind of a removal. Removals of one kind are logged together.
     private struct RemovalKind: Hashable {
         var reason: Retention.Reason
         /// The user whose records are removed because they take up the most space; nil for other removals.
@@ -77,7 +77,7 @@ struct StoreMaintenance {
     private var turn = Duration.zero
     private var nextCheck = MonotonicInstant(sinceBoot: .zero)
     private var nextMarkCheck = MonotonicInstant(sinceBoot: .zero)
-    /// The time of the next search for requeued dead letters that can't be read.
+    /// The time of the next search for requeued dead letters whose records are gone or can't be read.
     private var nextSinglesCheck = MonotonicInstant(sinceBoot: .zero)
     /// The earliest time at which an expired mute is ended, after a failure.
     private var nextMuteCheck = MonotonicInstant(sinceBoot: .zero)

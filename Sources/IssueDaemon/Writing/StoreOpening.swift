@@ -16,7 +16,7 @@ struct StoreOpening: Sendable {
     /// Returns `true` if the file system of a folder is read-only.
     var isReadOnly: @Sendable (String) -> Bool = { FileSystem.isReadOnly(folder: $0) }
 
-    /// The number of attempts to open a file before it is moved aside.
+    /// The number of attempts to open a file before it is moved aside. A foreign file is moved aside after the first.
     private static let attempts = 4
 
     /// Opens the store, or a new one if the file can't be used.
@@ -193,9 +193,9 @@ enum StoreFiles {
 
 /// The folder of the database, and the files of the database that exist in it.
 ///
-/// A user who can write to that folder can make the daemon open, create or rename another file, so other users may not
-/// write to it, except through the folder's group if the daemon does not run as root. If it runs as root, each folder
-/// above the database is checked, too, because root can overwrite anything.
+/// A user who can write to that folder can make the daemon open, create or rename another file. Therefore, only the
+/// daemon's user and root may write to it and, if the daemon does not run as root, the folder's group. If the daemon
+/// runs as root, each folder above the database is checked, too, because root can overwrite anything.
 struct StoreLocation {
     let path: String
     private let userID: UInt32
