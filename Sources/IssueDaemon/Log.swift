@@ -274,8 +274,8 @@ extension LogForm {
 /// Protocol" in systemd's documentation.
 package struct JournalEntry {
     package static let socketPath = "/run/systemd/journal/socket"
-    /// The maximum length of a value is four times this number of bytes. That is enough for this number of Unicode
-    /// scalars, the maximum of a field in `LogLine`. A longer `MESSAGE`, which has all fields, is truncated, too.
+    /// A quarter of the maximum length of a value, in bytes. Any text of this number of Unicode scalars, the maximum of
+    /// a field in `LogLine`, fits. The limit also applies to `MESSAGE`, which contains all fields.
     private static let valueLimit = 1024
 
     package private(set) var bytes: [UInt8] = []

@@ -247,7 +247,8 @@ struct Collection {
         return kept
     }
 
-    /// Removes issues without records: those that a purge includes, otherwise those for which there is no space.
+    /// Removes issues without records: in a purge, those that it includes; otherwise the oldest ones of each user whose
+    /// kept issues take too much space.
     private func collectIssues(_ run: JobRun) throws {
         if let purge {
             guard purge.includesWholeApplications else { return }

@@ -119,8 +119,8 @@ extension NotifierLoop {
                 if let text = notice.text {
                     content.ownEvents.append(.init(kinds: notice.kinds, text: text, at: notice.at))
                 } else if let row = notice.record, let found = try reader.record(row: row) {
-                    // The record that reached the configured number is as good as any other. In an overflow issue, it
-                    // would even be misleading.
+                    // An escalation gets the title of its issue. The record that reached the configured number is just
+                    // one of many, and the message of a record in an overflow issue would be misleading.
                     let isEscalated = notice.kinds.contains(.escalated)
                     let title = isEscalated ? try reader.title(ofGroup: found.stored.group) : nil
                     var item = NotificationMessage.Item(found, title: title, kinds: notice.kinds)

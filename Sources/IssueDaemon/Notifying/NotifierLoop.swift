@@ -336,8 +336,8 @@ final class EscalationScan {
     private var lastStored: MonotonicInstant?
     /// Attributes of series, valid for the current `move`.
     private var series: [SeriesID: SeriesInfo?] = [:]
-    /// The last row before the next move of series to other groups. The attributes are valid up to this row. Nil before
-    /// the first page of a scan.
+    /// The last row before the next move of series to other groups; `RowID.max` if there is none. The attributes are
+    /// valid up to this row. Nil before the first page of a scan.
     private var move: RowID?
 
     private static let pageRows = 2048

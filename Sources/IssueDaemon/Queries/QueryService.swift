@@ -108,7 +108,7 @@ final class QueryService: Sendable {
         threads.withLock { $0 }.dropFirst().count { !$0.wait(until: deadline) }
     }
 
-    /// Ends the watch thread. The query threads must have ended before.
+    /// Ends the watch thread. Call this after `wait(until:)`: queries that still run are no longer interrupted.
     func finish() {
         watch.finish()
         threads.withLock { $0.first }?.join()

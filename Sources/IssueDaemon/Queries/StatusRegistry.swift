@@ -99,7 +99,7 @@ final class StatusRegistry: Sendable {
     /// Counts the records of a report that was answered with an error.
     ///
     /// - Parameters:
-    ///   - records: The number of records; 1 if the report could not be read.
+    ///   - records: The number of records, without those that were rejected; 1 if the report could not be read.
     ///   - isLackOfResources: `true` if the daemon lacked space or time for it; `false` for any other reason.
     func countedRefusal(records: Int, isLackOfResources: Bool) {
         let now = isLackOfResources ? Clock.wall : nil
@@ -323,7 +323,7 @@ final class StatusRegistry: Sendable {
             notifiers: isAll ? Self.notifiers(state) : [])
     }
 
-    /// Returns the notifiers by name, each with the advice for an error in its section.
+    /// Returns the notifiers, sorted by name. Adds advice to those whose section has an error.
     private static func notifiers(_ state: State) -> [NotifierStatus] {
         state.notifiers.values.sorted { $0.name < $1.name }.map { notifier in
             guard notifier.reason == NotifierStatus.misconfigured else { return notifier }
