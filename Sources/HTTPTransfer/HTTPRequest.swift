@@ -360,7 +360,7 @@ package struct GzipCompressor: ~Copyable, @unchecked Sendable {
         unsafe stream = .allocate(capacity: 1)
         unsafe stream.initialize(to: z_stream())
         guard unsafe czlib_gzip_deflate_init(stream, CInt(min(max(level, 0), 9))) == Z_OK else {
-            // deflateEnd on an uninitialized stream is harmless.
+            // deflateEnd on an uninitialised stream is harmless.
             throw .outOfMemory
         }
     }

@@ -432,7 +432,8 @@ struct UnknownKey {
         }
     }
 
-    /// Returns `true` if the value of an unknown key is probably a secret, which Credential= would name.
+    /// Returns `true` if the value of an unknown key is probably a secret, which belongs in the file that Credential=
+    /// names.
     private static func isSecret(_ key: String, in kind: ConfigurationSection) -> Bool {
         let key = key.lowercased()
         return key.hasSuffix("token")

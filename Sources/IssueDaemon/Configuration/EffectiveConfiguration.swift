@@ -38,8 +38,9 @@ package struct EffectiveConfiguration: Sendable {
         configuration = reading.configuration
         basis = .files
         let isGeneral = problems.contains { $0.scope.isGeneral }
-        // A destination or notifier whose section becomes invalid while a valid configuration is in use keeps running
-        // with the last valid configuration. Otherwise, it is paused, unless there are general errors.
+        // If the section of a destination or notifier becomes invalid while a valid configuration is in use, that
+        // configuration stays in use, so the destination or notifier keeps running. Otherwise, it is paused, unless
+        // general errors make the daemon use the last valid configuration.
         let isValidInUse = running.map { $0.isValid || $0.basis == .lastValid } ?? false
         let keepsRunning = isValidInUse && !reading.isValid
         guard isGeneral || keepsRunning else { return }

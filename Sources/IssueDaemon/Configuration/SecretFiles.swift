@@ -6,8 +6,8 @@ package import UnixIO
 /// The file that contains a token. It is read again when the token may have changed.
 package struct TokenFile: Hashable, Sendable {
     package enum Kind: Hashable, Sendable {
-        /// A credential that the service manager has passed. If the configuration is only inspected, also the file that
-        /// it would pass. The service manager controls who can read it.
+        /// A credential that the service manager has passed or, if the configuration is only inspected, the file that
+        /// the service manager would pass. The service manager controls who can read the credential.
         case credential
         /// A file that an absolute path names. Only its owner may have access to it.
         case ownFile

@@ -130,15 +130,16 @@ extension ForwardingLoop where Destination: ~Copyable {
 
     // MARK: Summaries
 
-    /// Returns when the next window closes; nil if none is open. Also nil while the scan has not reached the end of the
-    /// record log, because the scan closes windows until then.
+    /// Returns when summaries are next due; nil if no window of suppressed records is open. Also nil while the scan has
+    /// not reached the end of the record log, because the scan closes windows until then.
     func summariesDue() throws -> MonotonicInstant? {
         guard let due = admission.nextSummaryDue, cursor >= (try reader.newest()) else { return nil }
         let wait = due.milliseconds - (Clock.wall.millisecondsSince1970 + (try reader.recordLogOffset()))
         return Clock.monotonic.advanced(by: .milliseconds(max(wait, 0)))
     }
 
-    /// Closes due windows and stores their summaries, if the scan has reached the end of the record log.
+    /// Closes due windows and stores their summaries, if the scan has reached the end of the record log. Windows for
+    /// which the rate limit of summaries has no room stay open.
     func closeWindows() throws {
         guard let due = admission.nextSummaryDue else { return }
         let now = try logTime

@@ -208,9 +208,10 @@ struct ScanCursor {
     var row: RowID
     /// The runs of records that are suppressed without evaluating each one.
     var runs = SuppressedRuns()
-    /// The last row before the next move of series to other groups; nil before the first page.
+    /// The last row before the next move of series to other groups; `RowID.max` if there is none. Nil before the first
+    /// page.
     var move: RowID?
-    /// The time at which the next window closes; nil if none is open.
+    /// The log time from which summaries are due (`Admission.nextSummaryDue`); nil if no window is open.
     var due: RecordLogInstant?
 }
 

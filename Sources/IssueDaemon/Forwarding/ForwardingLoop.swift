@@ -410,7 +410,7 @@ final class ForwardingService: Sendable {
         cancellation.cancel()
     }
 
-    /// Forwards records until the service is stopped.
+    /// Forwards records until the service is stopped or the writer has ended.
     ///
     /// After a failure of the store, forwarding resumes from the stored state.
     ///
@@ -445,7 +445,7 @@ final class ForwardingService: Sendable {
 }
 
 extension DestinationConfiguration {
-    /// Forwards records until the service is stopped.
+    /// Forwards records until the service is stopped or the writer has ended.
     func run(_ service: ForwardingService, fatesChanged: @escaping @Sendable () -> Void) {
         if kind.name == LogzFormat.kind, LogzFormat.isStreaming(settings.options) {
             return service.run(
