@@ -113,7 +113,7 @@ extension ProcessEnvironment {
 package struct ServiceNotification: Sendable {
     private let address: SocketAddress?
 
-    /// - Parameter socket: `NOTIFY_SOCKET`: a path, or `@` and an abstract name.
+    /// - Parameter socket: `NOTIFY_SOCKET`: a path, or `@` and an abstract name; nil if it is not set.
     package init(socket: String?) {
         // Other addresses, such as systemd's vsock for virtual machines, are not supported.
         let isUnix = socket?.hasPrefix("/") == true || socket?.hasPrefix("@") == true
@@ -178,7 +178,7 @@ package enum Watchdog {
     /// Returns the interval after which the daemon is considered dead; nil if there is no watchdog.
     ///
     /// - Parameters:
-    ///   - microseconds: The value of `WATCHDOG_USEC`.
+    ///   - microseconds: The value of `WATCHDOG_USEC`; nil if it is not set.
     ///   - watchedPID: The value of `WATCHDOG_PID`; nil if the watchdog is for any process.
     ///   - ownPID: The id of this process.
     package static func interval(microseconds: String?, watchedPID: String?, ownPID: Int32) -> Duration? {

@@ -21,7 +21,9 @@ package struct NotifierSettings: Hashable, SectionSettings {
     package var escalated = Rate.unlimited
     /// How long events are gathered before they are sent together.
     package var delay: Duration = .milliseconds(500)
+    /// The number of messages that may be sent at once; 0 for no limit.
     package var burst: Int64 = 20
+    /// The rate at which `burst` refills.
     package var rate = Rate(60, per: .seconds(3600))
     package var requestTimeout: Duration = .seconds(10)
     /// How long sending a message is retried before it is given up.
