@@ -184,7 +184,8 @@ extension Job.Work {
     /// Whether the job is given up when its client disconnects.
     ///
     /// A backup or a dry run is useless if no client gets the result. A repair can be requested again and stores no
-    /// record twice. A purge or a requeue is completed, because the number of stored records limits its work.
+    /// record twice. A purge or a requeue is completed, because the number of stored records limits its work. So is a
+    /// test of a notifier, which takes at most 40 seconds.
     var endsWithClient: Bool {
         switch self {
         case .backup, .repair: true

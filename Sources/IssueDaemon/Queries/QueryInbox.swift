@@ -153,7 +153,7 @@ struct QueryJob: Sendable {
         case silences
         case addSilence(IssueSilence)
         case endSilence(String)
-        /// Returns the state of the destinations after a flush.
+        /// Returns the state of a destination, or of all destinations if the name is nil, after a flush.
         case destinations(String?)
 
         var isLimits: Bool {
