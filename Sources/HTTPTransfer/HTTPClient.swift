@@ -253,7 +253,7 @@ package final class HTTPCancellation: Sendable {
     package func cancel() {
         state.withLock { state in
             state.isCancelled = true
-            // Transfers are removed under the same lock, so the handle is valid. The call only writes to an eventfd.
+            // Transfers are removed under the same lock, so the handle is valid. Waking it only writes to an eventfd.
             for transfer in state.transfers {
                 if let multi = unsafe transfer.multi { _ = unsafe curl_multi_wakeup(multi) }
                 // The transfer may be in a call of the TLS library, which the wake-up does not end.

@@ -221,7 +221,8 @@ final class HTTPExchange {
         isConnecting = false
     }
 
-    /// Returns the status of a status line (RFC 9112, 4); nil unless it has exactly three digits.
+    /// Returns the status in the second word of a status line (RFC 9112, section 4); nil unless the word consists of
+    /// exactly three digits.
     private static func status(_ word: Substring) -> Int? {
         word.utf8.count == 3 && word.utf8.allSatisfy { (0x30...0x39).contains($0) } ? Int(word) : nil
     }

@@ -18,11 +18,11 @@ extension SecretReader {
     enum Link: Equatable {
         case equals
         case colon
-        /// An XML element.
+        /// The end of an XML tag.
         case element
-        /// An option of a command line.
+        /// A single space or tab after an option of a command line, as in `--token VALUE`.
         case option
-        /// A single space or tab.
+        /// A single space or tab after any other name.
         case space
     }
 
@@ -323,8 +323,8 @@ extension SecretReader {
     /// The maximum length of a placeholder in bytes, unless it consists of asterisks or full stops.
     private static let maxPlaceholderBytes = 128
 
-    /// Returns `true` for a text in place of a secret value: a word such as "missing", a variable, a format specifier,
-    /// words in brackets, or asterisks or full stops.
+    /// Returns `true` for a text in place of a secret value: a word such as "missing" or "must", a variable, a format
+    /// specifier, words in brackets, or asterisks or full stops.
     func isPlaceholder(from first: Int, to last: Int, _ link: Link, isQuoted: Bool) -> Bool {
         var index = first
         while index < last, bytes[index] == UInt8(ascii: "*") || bytes[index] == UInt8(ascii: ".") { index += 1 }
@@ -390,11 +390,12 @@ extension SecretReader {
         return index
     }
 
-    /// Returns the end of a quoted value: before the closing mark, or the end of the line or text if there is none.
+    /// Returns the end of a quoted value: before the closing quotation mark, or the end of the line or text if there is
+    /// none.
     private func quotationEnd(from first: Int, mark: UInt8) -> Int {
         var index = first
         while index < end, bytes[index] != mark, bytes[index] != 0x0A {
-            // An escaped mark belongs to the value, unless the value is in quoted JSON.
+            // An escaped quotation mark belongs to the value, unless the value is in quoted JSON.
             if bytes[index] == UInt8(ascii: "\\"), index + 1 < end {
                 if bytes[index + 1] == mark, first >= start + 2, bytes[first - 2] == UInt8(ascii: "\\") { return index }
                 index += 1

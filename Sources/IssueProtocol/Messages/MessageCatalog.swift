@@ -163,7 +163,8 @@ package struct ExplainedError: Equatable, Sendable {
         kind.errors.map { ExplainedError(name: $0.name, meaning: kind.meaning, action: kind.action) }
     }
 
-    /// The errors, grouped by explanation. Only their names are used, so their values are placeholders.
+    /// The errors, grouped by explanation. Only the names of the errors are used, so their associated values are
+    /// placeholders.
     private static let kinds: [(errors: [CollectorError], meaning: String, action: String)] = [
         (
             [.busy(retryAfter: .zero)],

@@ -36,8 +36,8 @@ public struct DaemonStatus: Equatable, Sendable {
     public var suppressions: [Suppression]
     /// The number of suppressions that are not in ``suppressions``.
     public var otherSuppressions: Int
-    /// For each rule of redaction, the number of values that it has removed since the start. Empty if the caller may
-    /// not see all records.
+    /// For each rule of redaction that has removed values since the start, the number of these values. Empty if the
+    /// caller may not see all records.
     public var redactions: [RedactionCount]
     /// The notifiers. Empty if the caller may not see all records.
     public var notifiers: [NotifierStatus]
@@ -135,13 +135,14 @@ extension RedactionCount: JSONObjectCodable {
 
 /// The status of the daemon's store.
 public struct StoreStatus: Equatable, Sendable {
-    /// The store code with which the id of the newest record begins. It changes after a database was created or
-    /// restored, or has lost its WAL. Empty if the store cannot be opened.
+    /// The store code with which the id of the newest record begins. It changes with the first record after the database
+    /// was created or restored, or has lost its WAL. Empty if the store cannot be opened.
     public var id: String
     /// The number of stored records. For a caller who may not see all records, this is ``DaemonStatus/received``, which
     /// includes records that retention has removed.
     public var records: Int
-    /// The number of stored groups. If the caller may not see all records, only the caller's groups are counted.
+    /// The number of stored groups, apart from groups that are merged into others. If the caller may not see all
+    /// records, only the caller's groups are counted.
     public var groups: Int
     /// The size of the database without its WAL, in bytes. Nil if the store cannot be opened, or the caller may not see
     /// all records.

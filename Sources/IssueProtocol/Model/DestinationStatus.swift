@@ -30,21 +30,21 @@ public struct DestinationStatus: Equatable, Sendable {
     public var nextAttempt: IssueTimestamp?
     /// The destination's last response. Nil if there is none, or the caller may not see all records.
     public var lastAnswer: String?
-    /// The time of the last successful request. Nil if there was none.
+    /// The time at which the destination last accepted a record, summary or correction. Nil if it accepted none.
     public var lastSuccess: IssueTimestamp?
-    /// The time at which a record or correction last became a dead letter. Nil if no records are dead letters, if the
-    /// daemon is too old to send it, or if the caller may not see all records.
+    /// The time at which a record, summary or correction last became a dead letter. Nil if no records are dead letters,
+    /// if the daemon is too old to send it, or if the caller may not see all records.
     package var lastDeadLetter: IssueTimestamp?
-    /// The time at which pending records last expired. Nil if none did, if the daemon is too old to send it, or if the
-    /// caller may not see all records.
+    /// The time at which pending records last expired, apart from unreadable ones. Nil if none did, if the daemon is too
+    /// old to send it, or if the caller may not see all records.
     package var lastExpired: IssueTimestamp?
     /// The number of requests since the destination was added. 0 if the caller may not see all records.
     public var requests: Int
-    /// The number of records that were sent again since the destination was added. 0 if the caller may not see all
-    /// records.
+    /// The number of lines (records, summaries and corrections) that were sent again since the destination was added. A
+    /// line counts each time. 0 if the caller may not see all records.
     public var resent: Int
-    /// The number of records that the destination may have received twice since it was added. 0 if the caller may not
-    /// see all records.
+    /// The number of lines that the destination may have received twice since it was added. 0 if the caller may not see
+    /// all records.
     public var possibleDuplicates: Int
     /// The number of bytes that were sent today (UTC). 0 if the caller may not see all records.
     public var bytesToday: Int

@@ -81,8 +81,8 @@ package struct LimitsReply: Equatable, JSONObjectCodable, Sendable {
     /// The number of limits that are not listed.
     package var others: Int
     /// The sum of `held` of the limits that are not listed. It includes limits that were not counted separately because
-    /// there were too many. It excludes a user's part of a limit that users share, because the shared limit includes
-    /// this part.
+    /// there were too many. It excludes the entries of single users that are also counted in an entry for all users
+    /// together.
     package var othersHeld: Int
     /// The time at which counting began, at most 24 hours ago.
     package var since: IssueTimestamp

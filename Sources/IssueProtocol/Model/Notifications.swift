@@ -22,7 +22,8 @@ public struct NotifierStatus: Equatable, Sendable {
     public var pending: Int
     /// The number of events in messages that the receiver has accepted.
     public var delivered: Int
-    /// The number of events in messages that could not be delivered.
+    /// The number of events that were given up: their message could not be delivered, or they were pending when the
+    /// notifier was removed or the database was restored.
     public var givenUp: Int
     /// The number of events that a silence covered. ``received`` does not include them.
     public var silenced: Int

@@ -6,9 +6,9 @@ import SQLiteKit
 ///
 /// Invariants at the end of each transaction:
 /// - The id of a new record is higher than every id assigned before.
-/// - `ranges`, `postings`, `counts` and `totals` describe exactly the readable records that were stored up to the last
-///   closed range. Retention may have removed some of these records since. `memory.open` describes the records above
-///   that range.
+/// - `postings`, `counts` and `totals` describe exactly the records that were stored up to the last closed range, except
+///   those that were unreadable when their range was rebuilt at a start. `ranges` counts these, too. Retention may have
+///   removed some of the records since. `memory.open` describes the records above that range.
 /// - The ledger of each destination balances.
 ///
 /// Unless stated otherwise, a function that throws `StoreFailure` has changed nothing, in the database or in memory
@@ -43,8 +43,8 @@ package final class StoreWriter {
         /// Called during each commit that is not an import, with the commit's priority records (`PriorityReason`).
         /// There may be none. The commit may still fail afterwards.
         package var onPriorityRecords: (([PriorityRecord]) -> Void)?
-        /// Called after each attempt to make or undo a correction, even if nothing changed. Not called for imported
-        /// corrections.
+        /// Called after each attempt to make a correction and after each step of undoing one, even if nothing changed.
+        /// Not called for imported corrections.
         package var onCorrections: (() -> Void)?
         /// Called when the cardinality guard chooses an overflow group, series, application or sender. Not called again
         /// while the choice is cached.
