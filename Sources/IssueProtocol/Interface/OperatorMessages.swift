@@ -132,7 +132,8 @@ package struct RepairReply: Equatable, JSONObjectCodable, Sendable {
     package var isDone: Bool
     /// The names of the database files that are read or, in a dry run, would be read.
     package var files: [String]
-    /// The files that could not be read, or not to the end because that took too long. They are left unchanged.
+    /// The files that could not be read, or not to the end because that took too long. They keep their names, while the
+    /// other files are renamed.
     package var unreadableFiles: [String]
 
     package init(

@@ -35,7 +35,7 @@ public struct IssueFilter: Equatable, Sendable {
     /// The states of groups.
     public var states: [GroupState]?
     /// How a group changed with the last declared deployment of its application. Groups of an application without a
-    /// declared deployment do not match. The daemon rejects this condition in queries for single records.
+    /// declared deployment do not match. The daemon rejects this condition in queries for single records and in purges.
     public var sinceDeployment: DeploymentChange?
     /// The outcomes of records. The daemon rejects this condition in queries for issues and for counts.
     public var outcomes: [IssueFate.Outcome]?

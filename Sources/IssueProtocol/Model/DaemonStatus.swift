@@ -135,8 +135,8 @@ extension RedactionCount: JSONObjectCodable {
 
 /// The status of the daemon's store.
 public struct StoreStatus: Equatable, Sendable {
-    /// The store code with which the id of the newest record begins. It changes with the first record after the database
-    /// was created or restored, or has lost its WAL. Empty if the store cannot be opened.
+    /// The store code with which the id of the newest record begins. It changes with the first record after the
+    /// database was created or restored, or has lost its WAL. Empty if the store cannot be opened.
     public var id: String
     /// The number of stored records. For a caller who may not see all records, this is ``DaemonStatus/received``, which
     /// includes records that retention has removed.

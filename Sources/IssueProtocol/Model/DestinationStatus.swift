@@ -35,8 +35,8 @@ public struct DestinationStatus: Equatable, Sendable {
     /// The time at which a record, summary or correction last became a dead letter. Nil if no records are dead letters,
     /// if the daemon is too old to send it, or if the caller may not see all records.
     package var lastDeadLetter: IssueTimestamp?
-    /// The time at which pending records last expired, apart from unreadable ones. Nil if none did, if the daemon is too
-    /// old to send it, or if the caller may not see all records.
+    /// The time at which pending records last expired, apart from unreadable ones. Nil if none did, if the daemon is
+    /// too old to send it, or if the caller may not see all records.
     package var lastExpired: IssueTimestamp?
     /// The number of requests since the destination was added. 0 if the caller may not see all records.
     public var requests: Int

@@ -6,9 +6,9 @@ import SQLiteKit
 ///
 /// Invariants at the end of each transaction:
 /// - The id of a new record is higher than every id assigned before.
-/// - `postings`, `counts` and `totals` describe exactly the records that were stored up to the last closed range, except
-///   those that were unreadable when their range was rebuilt at a start. `ranges` counts these, too. Retention may have
-///   removed some of the records since. `memory.open` describes the records above that range.
+/// - `postings`, `counts` and `totals` describe exactly the records that were stored up to the last closed range,
+///   except those that were unreadable when their range was rebuilt at a start. `ranges` counts these, too. Retention
+///   may have removed some of the records since. `memory.open` describes the records above that range.
 /// - The ledger of each destination balances.
 ///
 /// Unless stated otherwise, a function that throws `StoreFailure` has changed nothing, in the database or in memory
