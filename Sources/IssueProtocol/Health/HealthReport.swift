@@ -337,7 +337,7 @@ extension NotifierStatus {
     /// The `reason` of a notifier whose section has an error.
     package static let misconfigured = "misconfigured"
 
-    /// Whether the notifier has given up events and delivered none since.
+    /// Whether the notifier has given up events and its receiver has not accepted a message, or a test message, since.
     package var deliversNothing: Bool {
         guard let lastGivenUp else { return false }
         return lastSuccess.map { $0 < lastGivenUp } ?? true
