@@ -119,8 +119,9 @@ extension StoreWriter {
         try erasing { () throws(SQLiteError) in try removal.finishErasing(series, isWhole: isWhole, &memory) }
     }
 
-    /// Clears the rows of the newest process, sender and account if nothing refers to them. Also removes each
-    /// summary that covers several groups and whose account was erased; if it is in flight, it is only cleared.
+    /// Clears the rows of the newest process, sender and account if nothing refers to them. Also removes each summary
+    /// that covers several groups and whose account was erased, with its dead letter; if the summary is in flight, it is
+    /// only cleared.
     ///
     /// The newest rows cannot be deleted, because SQLite would assign their ids again. A process is not cleared if it
     /// is cached or if records in damaged blocks may refer to it.

@@ -225,8 +225,8 @@ extension GroupTable {
         return holder
     }
 
-    /// Returns `true` if a group was created by a split that has been undone, or by importing corrections, and has no
-    /// series.
+    /// Returns `true` if a group was created by a split that has been undone, or by importing corrections, has no
+    /// series, and is not a redirect.
     func isSurplus(_ group: GroupID) throws(SQLiteError) -> Bool {
         try connection.exists(
             """

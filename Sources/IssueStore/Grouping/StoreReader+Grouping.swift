@@ -112,8 +112,8 @@ extension StoreReader {
     /// - Parameters:
     ///   - id: The id of the record or group.
     ///   - viewer: The viewer.
-    /// - Throws: `QueryFailure.notFound` if nothing with this id exists or the viewer must not see it, `.unreadable` if
-    ///   it is the id of a record in a damaged block; otherwise the error of the query.
+    /// - Throws: `QueryFailure.notFound` if nothing with this id exists, the viewer must not see it, or the group has
+    ///   no series; `.unreadable` if it is the id of a record in a damaged block; otherwise the error of the query.
     package func explain(_ id: String, viewer: Viewer) throws -> GroupExplanation {
         try snapshot {
             let shown = try show(id, viewer: viewer)

@@ -63,8 +63,9 @@ extension StoreReader {
         }
     }
 
-    /// The maximum number of records whose fates are counted for `show`, and the time after which counting ends.
+    /// The maximum number of records whose fates are counted for `show`.
     static let maxCountedFates = 1000
+    /// The time after which counting ends.
     private static let fateCountTime: Duration = .milliseconds(200)
 
     /// Returns the fates of the newest stored records of a group.

@@ -214,7 +214,7 @@ extension StoreReader {
     func newestRecord(of group: GroupID) throws -> RowID? { try newestRecords(of: [group])[group] }
 
     /// Returns the rows of the newest stored records of groups, without the groups that have none. If the newest record
-    /// of a group is unreadable, its row is that of an older one, or the group is left out.
+    /// of a group is unreadable, returns the row of an older one, or leaves the group out.
     func newestRecords(of groups: [GroupID]) throws -> [GroupID: RowID] {
         guard !groups.isEmpty else { return [:] }
         // The open range has no posting lists, so all its records are read: once for all groups. If they were read for

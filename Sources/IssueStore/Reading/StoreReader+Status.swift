@@ -120,7 +120,7 @@ extension StoreReader {
         }
     }
 
-    /// Returns the number of groups of each user.
+    /// Returns the number of groups of each user, without those merged into others.
     private func groupCounts() throws -> [Int64: Int64] {
         let counts = try connection.all(
             """

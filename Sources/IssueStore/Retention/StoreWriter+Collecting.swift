@@ -94,7 +94,7 @@ extension StoreWriter {
     }
 
     /// Examines the next issues without records that are kept because of their state. In the first pass of `kept`, only
-    /// adds up their sizes; in the second, removes those for which there is no space.
+    /// adds up their sizes; in the second, removes the oldest issues of the users who exceed the limit.
     ///
     /// - Parameter kept: Decides which issues are removed. Its position, which must not be nil, is advanced.
     package func collectIssues(_ kept: inout KeptIssues) throws(StoreFailure) {
@@ -308,7 +308,7 @@ extension RecordRemoval {
         var id: GroupID
         var user: UInt32
         var app: String
-        /// The approximate size of its row and index entries, in bytes.
+        /// The approximate size of its row, its index entries and its rows of `mutes`, in bytes.
         var bytes: Int64
     }
 
@@ -317,7 +317,7 @@ extension RecordRemoval {
     /// The approximate size of a row of `mutes`, in bytes.
     private static let bytesOfMute = 30
 
-    /// Determines which of the next issues have no series, and therefore no records, but a state.
+    /// Determines which of the next issues have no series, and therefore no records, and are resolved or muted.
     ///
     /// - Parameters:
     ///   - group: Only issues with a higher id are examined.
@@ -363,7 +363,7 @@ extension RecordRemoval {
         for group in groups { try collect(group: group) }
     }
 
-    /// Removes a group without series, after the groups that were merged into it.
+    /// Removes a group without series, after up to 64 groups that were merged into it.
     ///
     /// Keeps the group if one of these applies:
     /// - It is the newest group.

@@ -6,8 +6,8 @@ import SQLiteKit
 ///
 /// First, the records are removed in slices, in the order of their ids. One transaction removes a slice and updates the
 /// ledger, so that the ledger always balances and an interrupted removal can continue. Then the posting lists and the
-/// batches are removed, and finally the row in `ranges`, unless the range is the newest one. The rows of its
-/// series in `counts` and `totals` are kept.
+/// batches are removed, and finally the row in `ranges`, unless the range is the newest one. The counts of the records,
+/// in `counts` and `totals`, are kept.
 extension StoreWriter {
     /// Performs the next step of removing a closed range, which must be the oldest one.
     ///
