@@ -178,7 +178,7 @@ extension RecordRemoval {
     }
 }
 
-/// A record that is about to be erased, with the values needed to update everything that counts it.
+/// A record that is about to be erased or removed by retention, with the values needed to update what counts it.
 struct RecordToErase {
     var row: RowID
     var series: SeriesID

@@ -92,8 +92,10 @@ extension ForwardingOutbox {
 }
 
 extension StoreReader {
-    /// What a summary is about: its group, or its application if the summary covers several groups.
+    /// What a summary is about: its group, or its application if the summary covers several groups or the group has no
+    /// series.
     package struct SummarySubject: Sendable {
+        /// The fingerprint of the group; nil for an application.
         package var fingerprint: String?
         package var title: String
         package var domain: String?

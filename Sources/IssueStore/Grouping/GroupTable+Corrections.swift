@@ -201,10 +201,10 @@ extension GroupTable {
 
     /// Returns the group that now has the records of a group: the one that it is merged into, or the group itself.
     ///
-    /// Corrections can leave a group without series: a split may have moved all series of its fingerprint. Or the
-    /// group was split off from a merged group, and when the merge was undone, all its series returned to their own
-    /// groups. For a group without series, returns the group that has the oldest series of its fingerprint. If there is
-    /// no such series, returns the source of the newest split into the group.
+    /// Corrections can leave a group without series in two ways: a split has moved all series of its fingerprint, or
+    /// the group was split off from a merged group and lost all its series when the merge was undone. For a group
+    /// without series, returns the group that has the oldest series of its fingerprint. If there is no such series,
+    /// returns the source of the newest split into the group.
     func holder(of group: GroupID) throws(SQLiteError) -> GroupID {
         let first = try root(of: group)
         var seen: Set<GroupID> = []

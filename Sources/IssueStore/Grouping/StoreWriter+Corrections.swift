@@ -242,7 +242,8 @@ extension StoreReader {
     }
 
     /// Returns `true` if a user must not split groups, because too many groups that were split off from theirs are now
-    /// redirects. When such a split is undone or the group is merged, a redirect remains, so that the id remains valid.
+    /// redirects. When a split is undone, or when the group that it created is merged, that group remains as a redirect,
+    /// so that its id stays valid.
     package func hasTooManyFormerSplits(_ uid: UInt32) throws -> Bool {
         try snapshot {
             let count = try connection.integer(

@@ -175,7 +175,7 @@ extension StoreReader {
     }
 
     /// Returns the time at which the oldest record that may be pending at a destination was received; nil if there is
-    /// none. Records of an unfinished batch count as pending, even if they are withheld.
+    /// none. All records in the span of an unfinished batch count as pending, even withheld and summarised ones.
     private func oldestPending(_ destination: Int64, cursor: RowID) throws -> IssueTimestamp? {
         try connection.first(
             """

@@ -11,7 +11,7 @@ extension StoreWriter {
     package static let maxCollectedRows = 256
     /// The maximum number of issues that one transaction examines.
     private static let maxExaminedIssues = 256
-    /// The maximum number of counts that one transaction examines.
+    /// The number of counts after which one transaction examines no further minute.
     private static let maxCountsPerTransaction = 8192
     /// The maximum number of summaries that one transaction examines.
     private static let maxSummariesPerTransaction = 512
@@ -145,7 +145,8 @@ extension StoreWriter {
     }
 
     /// Removes senders and accounts that nothing refers to, rows of `ledger` whose counts are 0, observed deployments
-    /// without an account, and rows of `clock`, `mutes` and `moves` that apply to no stored record.
+    /// without an account, and rows of `clock`, `mutes` and `moves` that apply only to rows before the first stored
+    /// record.
     ///
     /// The statements find the first record with `ORDER BY id LIMIT 1`. For `min(id)`, SQLite would read all records,
     /// because `records` is a virtual table.
@@ -425,7 +426,7 @@ extension RecordRemoval {
 extension StoreWriter {
     /// The age above which counts are stored per hour instead of per minute.
     package static let hourlyCountsAge: Duration = .seconds(7 * 86_400)
-    /// The maximum number of counts that one transaction sums up.
+    /// The number of counts after which one transaction sums up no further minute.
     private static let maxAgedCountsPerTransaction = 8192
 
     /// Returns the start of the retention period, in wall-clock time: records received before it exceed the general

@@ -1,9 +1,9 @@
 /// Reads JSON (RFC 8259) from bytes, value by value, without building a tree.
 ///
 /// The scanner is strict. UTF-8 must be well-formed, surrogates paired, and control characters escaped. The depth of
-/// nesting is limited and, if the caller wishes, the number of keys. Duplicate keys are all returned, and the reader of
-/// an object decides which one counts (the readers of this package take the last one). A scanner that has thrown an
-/// error must not be used again, unless it is rewound.
+/// nesting is limited. The number of keys is limited too, if the caller wishes. Duplicate keys are all returned, and the
+/// reader of an object decides which one counts (the readers of this package take the last one). A scanner that has
+/// thrown an error must not be used again, unless it is rewound.
 public struct JSONScanner: ~Escapable {
     /// The bytes to read.
     public let bytes: Span<UInt8>
