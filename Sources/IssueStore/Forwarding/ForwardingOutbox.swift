@@ -397,9 +397,10 @@ package struct BatchSettlement: Sendable {
     package var outcome: BatchOutcome
     /// The number of requests that were made for the batch or parts of it.
     package var attempts: Int64
-    /// The destination's response to the accepted lines, or to the refused ones if none was accepted.
+    /// The destination's response to the accepted lines. If none was accepted, the same as `refusal`.
     package var answer: String?
-    /// The destination's response to the refused lines.
+    /// The destination's response to the refused lines, or the last response if none was refused. Nil if it is the same
+    /// as `answer`.
     package var refusal: String?
     /// The lines that become dead letters, keyed by their index in the batch.
     package var deadLines: [Int: [UInt8]]

@@ -130,7 +130,8 @@ extension StoreReader {
     package struct SentAhead: Equatable, Sendable {
         /// Records that are sent outside the scan. Their batch decides their fate.
         package var singles: Set<RowID> = []
-        /// Priority records for which a reserved share of the limits was already requested and refused.
+        /// Priority records that were already examined but not sent ahead. The scan requests no reserved share of the
+        /// limits for them again.
         package var refused: Set<RowID> = []
 
         /// Returns `true` if the record is in neither set.
