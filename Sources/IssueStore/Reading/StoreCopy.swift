@@ -11,7 +11,7 @@ package final class StoreCopy {
     private var ticket: UInt64?
     /// The number of bytes copied so far.
     package private(set) var done: Int64 = 0
-    /// The size of the store, in bytes. It can change while the copy is made.
+    /// The size of the copied snapshot, in bytes. It doesn't change, because the copy holds the snapshot.
     package private(set) var total: Int64
 
     /// The number of pages that a step copies. With pages of 8 KiB, this is 2 MiB.
