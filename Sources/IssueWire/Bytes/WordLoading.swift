@@ -158,7 +158,7 @@ extension Span<UInt8> {
     }
 
     /// Passes a range of bytes to `body`, two 64-bit integers at a time, up to the first byte that a mask selects. In
-    /// the last pair, this byte and all later ones are replaced with zero.
+    /// the pair that contains this byte, it and all later bytes are replaced with zero.
     ///
     /// - Parameters:
     ///   - start: The index of the first byte.

@@ -8,6 +8,7 @@ package enum CollectorError: Error, Equatable, Sendable {
     case invalidFilter(field: String, reason: String)
     /// The call exceeds `limit`, a number of bytes or of records.
     case tooLarge(limit: Int)
+    /// The daemon cannot process the call now. The caller may send it again after this time.
     case busy(retryAfter: Duration)
     /// The daemon has ended a query because it took too long. On the wire, this is `Busy` with a reason.
     case tooSlow(retryAfter: Duration)

@@ -175,7 +175,8 @@ extension JSONStringEnum where Self: RawRepresentable<String> {
 /// }
 /// ```
 package protocol JSONObjectCodable: JSONCodable {
-    /// The value that reading starts with.
+    /// The value that reading starts with. A property whose member is absent keeps its value, so it must have its
+    /// default value here, or be nil if its member is optional.
     static var initial: Self { get }
 
     /// Passes the name and value of each member to `members`, which reads or writes the value.
@@ -277,7 +278,8 @@ package struct JSONMembers: ~Escapable {
         }
     }
 
-    /// Visits a member that has a default value if it is absent. Such a member is always written.
+    /// Visits a member that has a default value if it is absent. Such a member is always written. `defaultValue` replaces
+    /// `null`; ``JSONObjectCodable/initial`` must have the same value, for an object without the member.
     @inline(never)
     package mutating func defaulted<Value: JSONCodable>(
         _ name: String, _ value: inout Value, _ defaultValue: Value

@@ -154,7 +154,7 @@ extension JSONScanner {
         }
     }
 
-    /// Reads an integer in its most common form: at most 18 digits, without a sign and without a leading zero. Reads
+    /// Reads an integer in its most common form: at most 18 digits, without a sign, and not beginning with 0. Reads
     /// nothing and returns nil in any other form, and if the bytes end with the last digit.
     @inlinable @inline(__always)
     mutating func plainInteger() -> Int64? {
