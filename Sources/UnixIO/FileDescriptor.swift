@@ -62,7 +62,7 @@ extension FileDescriptor {
         return FileDescriptor(owning: rawValue)
     }
 
-    /// Opens an existing file in the folder that this descriptor refers to. A symbolic link is not followed.
+    /// Opens an existing file in the folder that this descriptor refers to. Throws for a symbolic link.
     package borrowing func open(_ name: String, _ flags: OpenFlags = .readOnly) throws(Errno) -> FileDescriptor {
         let rawValue = try retrying { unsafe clinux_open_at(self.rawValue, name, flags.rawValue, 0) }
         return FileDescriptor(owning: rawValue)

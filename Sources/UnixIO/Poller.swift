@@ -166,7 +166,7 @@ package enum Readiness {
     }
 }
 
-/// Wakes a thread that waits in a poller (eventfd). May be signalled on any thread.
+/// Wakes a thread that waits for its descriptor (eventfd). May be signalled on any thread.
 package struct EventCounter: ~Copyable, Sendable {
     /// Readable while the counter is not zero.
     package let descriptor: FileDescriptor

@@ -129,9 +129,10 @@ package struct PrivateFolder: ~Copyable, Sendable {
         try Self.status(of: name, in: folder.descriptor)
     }
 
-    /// Opens a regular file. A symbolic link is not followed.
+    /// Opens a regular file.
     ///
-    /// - Throws: `notSupported` if the file is not a regular one.
+    /// - Throws: `tooManyLinks` if the file is a symbolic link, or an error such as `notSupported` if it is not a
+    ///   regular one for another reason.
     package borrowing func open(
         _ name: String, _ flags: OpenFlags = .readOnly, mode: UInt32 = 0o600
     ) throws(Errno) -> FileDescriptor {
