@@ -126,7 +126,7 @@ private final class CallChannel {
     private var failedAttempts = 0
     private var nextAttempt: KernelInstant?
     private var idleSince: KernelInstant?
-    /// The time at which connecting to a daemon whose listen queue is full is given up. Nil if no attempt is in
+    /// The time at which an attempt to connect fails if the daemon's listen queue is still full. Nil if no attempt is in
     /// progress.
     private var connectDeadline: KernelInstant?
 

@@ -435,7 +435,7 @@ package enum ShutdownFlush {
 
     private static let isInstalled = Atomic(false)
 
-    /// Flushes the buffer when the process exits.
+    /// Makes the process flush the buffer when it exits, for at most half a second.
     static func installAtExit() {
         // A child process inherits both the hook and the flag.
         guard !isInstalled.exchange(true, ordering: .relaxed) else { return }

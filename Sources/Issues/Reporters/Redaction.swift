@@ -49,8 +49,9 @@ public struct IssueRedaction: Sendable {
     /// Passes each text of a report to a closure: the message, the error's domain, the texts and keys of metadata and
     /// breadcrumbs, causes, the fingerprint, and the ids of the request and the user.
     ///
-    /// If the closure replaces only values that are interpolated into the message, the report stays in its group. For
-    /// other text, use a mark that the daemon knows, such as `[@secret]`, `[@password]` or `[@email]`.
+    /// If the closure replaces only values that are interpolated into the message, the report stays in its group. To
+    /// replace other text, use a mark that the daemon knows, such as `[@secret]`, `[@password]` or `[@email]`: the
+    /// daemon treats it as a variable part of the message.
     ///
     /// - Parameter replace: Returns the text to report instead; nil to keep the text. It is called on the
     ///   reporting thread and must not block.

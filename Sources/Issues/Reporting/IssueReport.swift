@@ -425,7 +425,8 @@ public struct IssueSite: Sendable {
     public var function: StaticString? { didSet { given = given.map { Given(fileID: $0.fileID, function: nil) } } }
     private var given: Given?
 
-    /// The texts of a location given at run time. Nil for a text that was replaced by setting a property.
+    /// The texts of a location given at run time. A text is nil if it was not given, or was replaced by setting a
+    /// property.
     private final class Given: Sendable {
         let fileID: String?
         let function: String?

@@ -20,8 +20,8 @@ public protocol ReportableError: Error {
     var isReportable: Bool { get }
     /// The errors that caused this one. Defaults to none.
     var underlyingErrors: [any Error] { get }
-    /// The message that users see. Defaults to nil: the error is then not shown to users, unless it has a localised
-    /// description and the application uses `IssuesFoundation`.
+    /// The message that users see. Defaults to nil: the error is then not shown to users, unless the application uses
+    /// `IssuesFoundation` and the error has a localised description that differs from `message`.
     var userMessage: String? { get }
     /// Metadata about how the error is shown to users. The product `IssuesPresenting` implements it.
     var _presentation: IssueMetadata { get }

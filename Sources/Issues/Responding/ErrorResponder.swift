@@ -1,6 +1,7 @@
 internal import IssueWire
 
-/// A handler that receives a reported error before the reporters do.
+/// A handler that receives a reported error before the reporters do. A message that is reported without an error counts
+/// as an error of type ``IssueMessage``.
 ///
 /// ```swift
 /// withErrorResponders(
