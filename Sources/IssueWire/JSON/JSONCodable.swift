@@ -278,8 +278,12 @@ package struct JSONMembers: ~Escapable {
         }
     }
 
-    /// Visits a member that has a default value if it is absent. Such a member is always written. `defaultValue` replaces
-    /// `null`; ``JSONObjectCodable/initial`` must have the same value, for an object without the member.
+    /// Visits a member that has a default value if it is absent. Such a member is always written.
+    ///
+    /// - Parameters:
+    ///   - name: The name of the member.
+    ///   - value: The value. If the member is absent, it stays as in ``JSONObjectCodable/initial``.
+    ///   - defaultValue: The value that replaces `null`; must be the same as in ``JSONObjectCodable/initial``.
     @inline(never)
     package mutating func defaulted<Value: JSONCodable>(
         _ name: String, _ value: inout Value, _ defaultValue: Value

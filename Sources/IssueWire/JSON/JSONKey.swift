@@ -63,7 +63,8 @@ public struct JSONKey: Hashable, Sendable {
         left.head == right.head && left.length == right.length && left.tail == right.tail
     }
 
-    /// Returns a hash of `bits` bits that differs between most of the keys of an interface.
+    /// Returns a hash of `bits` bits that differs between most of the keys of an interface. Depends only on the first
+    /// eight bytes of the key.
     ///
     /// - Parameter bits: The number of bits, from 1 to 63.
     /// - Returns: The hash.

@@ -126,8 +126,8 @@ private final class CallChannel {
     private var failedAttempts = 0
     private var nextAttempt: KernelInstant?
     private var idleSince: KernelInstant?
-    /// The time at which an attempt to connect fails if the daemon's listen queue is still full. Nil if no attempt is in
-    /// progress.
+    /// The time at which an attempt to connect fails if the daemon's listen queue is still full. Nil if no attempt is
+    /// in progress.
     private var connectDeadline: KernelInstant?
 
     private static let connectTimeout: Duration = .seconds(5)

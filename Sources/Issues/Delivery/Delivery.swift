@@ -42,7 +42,7 @@ package final class Delivery: Sendable {
     /// - Parameters:
     ///   - paths: The paths of the daemon's socket to try, in order. Empty if delivery is disabled.
     ///   - trust: Decides which servers may receive reports.
-    ///   - limits: The limits of the buffer.
+    ///   - limits: The limits of the buffer and of sending.
     ///   - gate: Decides which reports are sent.
     ///   - processID: The id of this process. In any other process, ``ofThisProcess`` creates a new delivery.
     ///   - spillFolder: The folder for unsent calls. Nil if they are not saved.

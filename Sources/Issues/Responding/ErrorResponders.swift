@@ -14,7 +14,7 @@ internal import Synchronization
 public struct ErrorResponders: Sendable {
     private let scope: ReportingScope.Box
 
-    /// The responders of the current scope, together with its reporters, metadata and context.
+    /// The responders of the current scope, together with its other settings, such as reporters, metadata and context.
     public static var current: ErrorResponders {
         ErrorResponders(scope: ReportingScope.changed { $0.reportingBox = nil })
     }
