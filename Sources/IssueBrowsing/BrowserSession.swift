@@ -18,7 +18,7 @@ package struct BrowserSession<Failure: Error> {
     /// - Parameters:
     ///   - link: The connection to the daemon.
     ///   - timeout: The default timeout of `call`. Other functions have no timeout.
-    ///   - sleep: Waits before a call is repeated; see `call`.
+    ///   - sleep: Waits before a call is repeated; see `call`. By default, calls are repeated without waiting.
     ///   - makeFailure: Converts an error of the connection.
     package init(
         link: any BrowserLink, timeout: Duration = .seconds(45), sleep: @escaping (Duration) -> Void = { _ in },
@@ -174,7 +174,7 @@ package protocol BrowserLink: AnyObject {
     ) throws(CollectorConnectionError) -> PassedFile?
 
     /// Sets a closure that is called once for each call whose reply takes longer than `delay`. Has no effect on calls
-    /// with a timeout that is not longer than `delay`, or on `stream`.
+    /// with a timeout that is not longer than `delay`, or on `stream`. The default implementation does nothing.
     func onDelay(of delay: Duration, _ action: @escaping () -> Void)
 }
 

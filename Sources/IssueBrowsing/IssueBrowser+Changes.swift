@@ -180,8 +180,8 @@ extension IssueBrowser {
     /// Merges all issues whose titles match a pattern into one issue of the same user and application. Also applies to
     /// future issues.
     ///
-    /// If the daemon stops before it replies, see whether ``corrections(of:)`` has the rule before you call this function
-    /// again. Otherwise there may be two rules.
+    /// If the daemon stops before it replies, see whether ``corrections(of:)`` has the rule before you call this
+    /// function again. Otherwise there may be two rules.
     ///
     /// - Parameters:
     ///   - template: The pattern for titles. `*` matches any text.
@@ -252,8 +252,8 @@ extension IssueBrowser {
 }
 
 extension IssueBrowser {
-    /// Starts to forward all pending records now, and waits until none of them is pending. Does not wait for paused
-    /// destinations.
+    /// Starts to forward all pending records and corrections now, and waits until none of them is pending. Does not
+    /// wait for paused destinations.
     ///
     /// Only operators may call this.
     ///

@@ -15,8 +15,8 @@ public import Issues
 ///
 /// No call blocks a thread of the task's executor. All browsers of a process share one thread and, for short queries to
 /// the same socket, one connection. Errors are `IssueDeliveryError`, or `CancellationError` as soon as the task is
-/// cancelled. The daemon then cancels the query, too, but completes purges, requeues, flushes, and other changes that
-/// it has begun.
+/// cancelled. The daemon then cancels queries, backups and repairs, too. It completes purges, requeues, flushes, and
+/// changes of issues and deployments that it has begun.
 public struct IssueBrowser: Sendable {
     private let socket: String?
 
@@ -116,7 +116,7 @@ public struct IssueBrowser: Sendable {
     ///   - id: The id of the record.
     ///   - destination: The name of the only destination whose fate is awaited and returned. Nil for all destinations.
     ///   - timeout: The time to wait. After it, the function returns the current fates. If the daemon has not answered
-    ///     at all by then, the function waits up to 15 seconds longer.
+    ///     at all by then, the function waits up to 15 seconds longer, and then throws.
     /// - Returns: The fate of the record at `destination`, or at each destination.
     /// - Throws: `IssueDeliveryError` with the code `.notFound` if no such record or destination exists, or with
     ///   another code if the daemon cannot be reached.
@@ -157,9 +157,8 @@ public struct IssueBrowser: Sendable {
 
     /// Calls a method and returns its reply.
     ///
-    /// If `timeout` is nil, the call waits indefinitely. If `usesOwnConnection` is `true`, it uses a separate connection
-    /// and is never repeated.
-    /// `makeFailure` converts an error of the connection.
+    /// If `timeout` is nil, the call waits indefinitely. If `usesOwnConnection` is `true`, the call uses a separate
+    /// connection and is never repeated. `makeFailure` converts an error of the connection.
     func call<Parameters, Reply>(
         _ call: CollectorCall<Parameters, Reply>, _ parameters: Parameters, timeout: Duration? = .seconds(45),
         usesOwnConnection: Bool = false,
