@@ -257,7 +257,7 @@ extension FileSaving {
     ///   - name: The new name of the file.
     ///   - folder: The folder of the file.
     ///   - link: Creates a hard link in the folder.
-    /// - Throws: `alreadyExists` if there is a file with the new name.
+    /// - Throws: `alreadyExists` if there is a file with the new name, or another `Errno` if renaming fails.
     package static func rename(
         _ temporary: String, to name: String, in folder: borrowing TargetFolder,
         link: (borrowing TargetFolder, String, String) throws(Errno) -> Void = {

@@ -298,7 +298,7 @@ enum AbbreviatedID {
 
     /// Returns the ids with all abbreviated ones completed. Calls the daemon only if an id is abbreviated.
     ///
-    /// - Throws: `CommandFailure` if an abbreviated id is the beginning of the id of no group or of several groups, or
+    /// - Throws: `CommandFailure` if an abbreviated id is the beginning of the id of no searched group or of several, or
     ///   if a call fails.
     static func completed(_ ids: [String], in context: CommandContext) throws(CommandFailure) -> [String] {
         guard ids.contains(where: { isBeginning($0) }) else { return ids }

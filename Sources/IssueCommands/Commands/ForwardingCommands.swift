@@ -111,9 +111,10 @@ struct FlushCommand: Command {
         return destination.lastDeadLetter.map { $0 >= start } ?? false
     }
 
-    /// Returns a line such as `logzio: 12 delivered, 1 summarised, 3 still pending (paused: forbidden)`. If the
-    /// destination waits, the line has the time of the next attempt. The state of a paused destination is shown even
-    /// if nothing is pending.
+    /// Returns a line such as `logzio: 12 delivered, 1 summarised, 3 still pending (paused: forbidden)`.
+    ///
+    /// The state is shown if something is pending or the destination is paused; if it waits, with the time of the next
+    /// attempt.
     private func line(_ destination: DestinationStatus, since before: DestinationStatus?) -> String {
         let earlier = before?.ledger ?? Ledger()
         let corrections = destination.pendingCorrections ?? 0

@@ -221,8 +221,8 @@ struct RecordTemplate {
         .object([JSONValue.Member("message", .string(message))] + members)
     }
 
-    /// Returns the record with the members of the template that it lacks or has as null. Objects that both have, such
-    /// as the metadata, are completed in the same way.
+    /// Returns the record, with the template's value for each member that is missing or null. Objects that both have,
+    /// such as the metadata, are completed in the same way.
     func record(completing record: [JSONValue.Member]) -> JSONValue {
         var result = record
         for member in members {
@@ -286,8 +286,8 @@ package enum CallerName {
         return "issuectl"
     }
 
-    /// Returns the first argument of a shell after its options, such as `-eu`, `-o errexit` or `-O extglob`; nil if the
-    /// shell runs the commands of an argument (`-c`) or of its standard input (`-s`).
+    /// Returns the first argument of a shell after its options, such as `-eu`, `-o errexit` or `-O extglob`; nil if
+    /// there is none, or if the shell runs the commands of an argument (`-c`) or of its standard input (`-s`).
     private static func script(in arguments: ArraySlice<String>) -> String? {
         var rest = arguments
         while let word = rest.popFirst() {

@@ -92,8 +92,8 @@ struct ReportSession {
         }
     }
 
-    /// Prints the remaining output. Throws, without a message, if a record was rejected, since the reason
-    /// was printed then.
+    /// Prints the remaining output. If a record was rejected, throws an error without a message, because the reason has
+    /// been printed already.
     mutating func finish() throws(CommandFailure) {
         if !hasInput, !options.isQuiet { context.warn("standard input is empty or blank: nothing was reported") }
         if context.format == .json, !options.isQuiet { output(PrettyJSON.document("receipts", receipts)) }

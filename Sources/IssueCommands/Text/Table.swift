@@ -102,7 +102,7 @@ struct Column: Sendable {
     /// The order in which columns are removed if the table does not fit: the highest number first. A column with 0 is
     /// removed only if the columns before it leave no room.
     var expendability: Int
-    /// Whether the column is left out if all rows have the same text in it.
+    /// Whether the column is left out if all rows of the first call of `lines` have the same text in it.
     var isOmittedIfUniform: Bool
 
     init(
