@@ -2,10 +2,11 @@ package import IssueProtocol
 
 /// Decides which records of closed ranges are removed.
 ///
-/// Records that are too old are removed range by range, the oldest range first. If space is short, the user with the
-/// most data loses records first (`EvictionPolicy`). If this user's records in a range are a large part of all data,
-/// only the oldest of them are removed. If other files fill the disk and removing all records would not free enough
-/// space, no records are removed to free disk space.
+/// Records that are too old are removed range by range, the oldest range first. Applications with a lower maximum age
+/// than others lose their records of a range earlier. If space is short, the user with the most data loses records
+/// first (`EvictionPolicy`). If this user's records in a range are a large part of all data, only the oldest of them
+/// are removed. If other files fill the disk and removing all records would not free enough space, no records are
+/// removed to free disk space.
 ///
 /// Ages are in log time, which changes by at most a day if the wall clock is set to a wrong time (`RecordLogInstant`).
 package struct Retention: Equatable, Sendable {
@@ -27,7 +28,8 @@ package struct Retention: Equatable, Sendable {
         case expire(RetentionSnapshot.AgedRange)
         /// Estimate the space of series without records, which is unknown after a start.
         case countUnreferenced
-        /// Remove those series of these users that have no records, with their groups and counts.
+        /// Remove those series of these user ids that have no records, with their counts, and groups that then have no
+        /// series.
         case collect(Set<UInt32>)
         /// Close the open range, because it has been open for too long, or because it is full and space is short.
         case closeRange
@@ -501,13 +503,13 @@ package struct UnreferencedSeries: Equatable, Sendable {
         bytes.merge(other.bytes) { $0 + $1 }
     }
 
-    /// Removes all series of some users.
+    /// Removes all series of some user ids.
     package mutating func remove(_ users: Set<UInt32>) {
         for user in users { bytes[user] = nil }
     }
 
-    /// Returns the ids of the accountable users whose series without records exceed 256 KiB and a 1,024th of the maximum
-    /// size. These series are removed before records are removed for lack of space.
+    /// Returns all user ids of those accountable users whose series without records exceed 256 KiB and a 1,024th of the
+    /// maximum size. These series are removed before records are removed for lack of space.
     ///
     /// - Parameters:
     ///   - maxSize: The maximum size of the database, in bytes.

@@ -434,7 +434,7 @@ package struct LimitWatch: Sendable {
 ///
 /// An outage is reported as a pause or, if requests fail and the first failure was at least `maxDelay` ago, as a delay.
 /// The outage counts from that first failure. It ends when the destination accepts records and is not paused, so
-/// there is at most one delay per `maxDelay`. The value is stored, so that a restart does not repeat a report.
+/// there is at most one delay per `maxDelay`. The properties are stored, so that a restart does not repeat a report.
 package struct DestinationWatch: Equatable, Sendable {
     package enum Event: Equatable, Sendable {
         /// The destination has not accepted records for this time.

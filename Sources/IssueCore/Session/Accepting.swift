@@ -4,7 +4,8 @@
 /// connections that are not reserved, one user alone therefore gets at most half, and two users get a third each, so
 /// some stay free for new users. A user with less than an equal share may be admitted even if too few connections are
 /// free: a connection of the user with the most replaceable connections is then closed, if that user has at least two
-/// more than the connecting user. Some connections are reserved for root, the daemon's own user and operators.
+/// more than the connecting user. Some connections are reserved for root, the daemon's own user and operators, who are
+/// not limited to an equal share.
 package struct ConnectionShares: Sendable {
     /// The limits on the number of connections.
     package struct Limits: Equatable, Sendable {

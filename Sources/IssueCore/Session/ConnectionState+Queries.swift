@@ -17,7 +17,7 @@ extension ConnectionState {
         case pages(RecordsParameters, PageState)
         /// Records above this row are sent, new ones once they are stored.
         case following(IssueFilter, row: RowID, ChangePollGate)
-        /// Waits until none of the records is pending, or until a time.
+        /// Waits until no awaited fate of the record is pending, or until a time.
         case awaiting(AwaitParameters, until: MonotonicInstant, ChangePollGate)
         /// Waits until `remaining` more destinations have forwarded all pending records, or until a time.
         case flushing(FlushParameters, until: MonotonicInstant, remaining: Int)

@@ -50,7 +50,8 @@ package struct CheckpointPolicy: Equatable, Sendable {
     ///
     /// - Parameters:
     ///   - walPages: The length of the WAL after the checkpoint, in pages.
-    ///   - isComplete: `true` if the checkpoint copied everything.
+    ///   - isComplete: `false` if a reader has prevented the checkpoint from copying everything; `true` otherwise, even
+    ///     after an error.
     package mutating func copied(walPages: Int, isComplete: Bool = true) {
         copied = isComplete || walPages >= 2 * pages ? walPages : walPages - pages + pages / 8
         (isDiskFull, isPostponed) = (false, false)

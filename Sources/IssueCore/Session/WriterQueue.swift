@@ -10,7 +10,7 @@ package struct FairQueue<Item: Sendable>: Sendable {
         /// The waiting items of each connection.
         var queues: [UInt64: Queue<(item: Item, cost: Int)>] = [:]
 
-        /// The cost of the next item; 0 if there is none.
+        /// Returns the cost of the next item; 0 if there is none.
         mutating func nextCost() -> Int { schedule.next().flatMap { queues[$0]?.first?.cost } ?? 0 }
 
         mutating func take() -> (item: Item, cost: Int)? {

@@ -243,7 +243,8 @@ package struct ApplicationVersion: Hashable, Sendable {
     ///
     /// Versions that consist of numbers are compared by their numbers, and a pre-release (`2.0-beta`) precedes its
     /// release. If the numbers or names are equal, the builds are compared. Other names have no order, so a different
-    /// name counts as newer. A version without a name is older than one with a name.
+    /// name counts as newer. A version without a name is older than one with a name, and an empty version is older than
+    /// any other.
     package func isNewer(than other: ApplicationVersion) -> Bool {
         switch (name, other.name) {
         case (nil, nil): return hasLaterBuild(than: other, orElse: build != nil && other.build == nil)

@@ -22,8 +22,8 @@ package struct TriageState: Equatable, Sendable {
     package private(set) var knownVersion: ApplicationVersion?
     /// The version that has the fix, if only this version or a later one reopens the group; otherwise nil.
     package private(set) var fixedIn: ApplicationVersion?
-    /// The time at which a user stated that the next deployment will resolve the issue, if none has been declared
-    /// since; otherwise nil. While it is set, no record reopens the group.
+    /// The time at which a user stated that the next deployment will resolve the issue, if no further version has been
+    /// declared since; otherwise nil. While it is set, no record reopens the group.
     package private(set) var fixAwaitedSince: IssueTimestamp?
     /// The number of further occurrences after which a mute ends; nil if their number does not matter.
     package private(set) var occurrencesLeft: Int64?
@@ -52,7 +52,8 @@ package struct TriageState: Equatable, Sendable {
     /// - Parameters:
     ///   - parameters: Valid parameters.
     ///   - user: The id of the user who sets the state.
-    ///   - knownVersion: The newest version of the application.
+    ///   - knownVersion: The newest version of the application; empty if no version is known. May be nil unless
+    ///     `untilNewerVersion` is `true`.
     ///   - now: The wall time.
     package init(
         _ parameters: SetStateParameters, by user: UInt32, knownVersion: ApplicationVersion?, at now: IssueTimestamp
