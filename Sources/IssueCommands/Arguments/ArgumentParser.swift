@@ -158,7 +158,7 @@ package struct ParsedArguments: Equatable, Sendable {
         return self[option]
     }
 
-    /// All values of a repeatable option; nil if it was not given.
+    /// Returns all values of a repeatable option; nil if it was not given.
     package func all(_ option: OptionSpecification) -> [String]? {
         values[option.name]
     }

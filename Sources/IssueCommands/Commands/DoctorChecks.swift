@@ -298,7 +298,7 @@ extension DoctorCheck {
         ]
     }
 
-    /// Whether a fault says that the file system of the database is read-only.
+    /// Returns `true` if a fault says that the file system of the database is read-only.
     private static func hasReadOnlyDisk(_ store: StoreStatus) -> Bool {
         store.faults.contains { $0.contains(StoreStatus.readOnlyText) }
     }
@@ -316,8 +316,8 @@ extension DoctorCheck {
             + (isService(facts) ? "systemctl reload issued" : "send SIGHUP to the daemon")
     }
 
-    /// Whether the daemon is taken to run as `issued.service`: the unit is installed, and the socket is not the user's
-    /// own.
+    /// Returns `true` if the daemon probably runs as `issued.service`: the unit is installed, and the socket is not the
+    /// user's own.
     private static func isService(_ facts: DoctorFacts) -> Bool { facts.service.isInstalled && !facts.isOwnSocket }
 
     private static func configuration(_ facts: DoctorFacts) -> [DoctorFinding]? {

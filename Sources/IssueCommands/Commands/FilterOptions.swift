@@ -298,8 +298,8 @@ enum AbbreviatedID {
 
     /// Returns the ids with all abbreviated ones completed. Calls the daemon only if an id is abbreviated.
     ///
-    /// - Throws: `CommandFailure` if an abbreviated id is the beginning of the id of no searched group or of several, or
-    ///   if a call fails.
+    /// - Throws: `CommandFailure` if no id or several ids of the searched groups begin with an abbreviated id, or if a
+    ///   call fails.
     static func completed(_ ids: [String], in context: CommandContext) throws(CommandFailure) -> [String] {
         guard ids.contains(where: { isBeginning($0) }) else { return ids }
         let collector = try context.collector()

@@ -326,7 +326,8 @@ package struct ChangeRateLimit: Sendable {
     }
 }
 
-/// Limits how many state changes by ordinary users are logged individually, so that no user can flood the log.
+/// Limits how many changes by ordinary users are logged individually, so that no user can flood the log. Changes of
+/// states, of the grouping and of deployments count.
 ///
 /// Changes are counted in windows of one minute. The number of changes that were not logged in a window is reported
 /// with the first change after the window.
