@@ -142,7 +142,8 @@ extension ClickHouseFormat {
         case .notFound:
             "The database, table or column does not exist, or this is not ClickHouse: run "
                 + "config/clickhouse/schema.sql or check Database=, Table= and URL=."
-        case .methodNotAllowed: "The table or the user is read-only, or URL= is wrong."
+        case .methodNotAllowed:
+            "The table or the user is read-only, or URL= is wrong: allow the user to insert, or check URL=."
         case .manyLinesRefused:
             "ClickHouse rejects most rows: see its log, and compare the table with config/clickhouse/schema.sql."
         case .redirected, .proxyRefuses, .noCredential: reason.advice

@@ -168,9 +168,9 @@ extension ElasticsearchFormat {
             "The API key, or the password if User= is set, was rejected: replace the credential. "
                 + PauseReason.rereading
         case .forbidden:
-            "Access is denied: allow the API key or user to create documents in the index of Index=, and remove a "
-                + "block of the index, for example because its disk is full. If the answer names a proxy, check the "
-                + "proxy."
+            "Access is denied: allow the API key or user to create documents in the index of Index=. If the index is "
+                + "blocked, for example because its disk is full, remove the block. If the answer names a proxy, check "
+                + "the proxy."
         case .notFound:
             "The index does not exist, is closed or has an invalid name, or this is not Elasticsearch: check Index= "
                 + "and URL=."

@@ -101,7 +101,8 @@ struct HelpTests {
                       --spool                Save records that the daemon does not accept in
                                              time; the next issuectl command or reporting
                                              program that you run sends them
-                      --id KEY               Store nothing twice in a retry with the same KEY
+                      --id KEY               Identify the report, so that a retry with the same
+                                             KEY stores nothing twice
                   -q, --quiet                Do not print the ids of stored records
                   -s, --stderr               Also print each message to standard error
 
@@ -292,9 +293,9 @@ struct HelpTests {
                       --color WHEN    Colour the output: auto, always or never
                   -h, --help          Show this help
 
-                For a group, also shows how many of its newest stored records have each fate at
-                each destination: at most 1,000, fewer if counting takes too long. If records
-                are pending at a paused destination, the reason is shown.
+                For a group, also counts the fates of its newest stored records at each
+                destination. At most 1,000 records are counted, fewer if counting takes too
+                long. If records are pending at a paused destination, the reason is shown.
 
                 Examples:
                   issuectl show g92c9da597585468b

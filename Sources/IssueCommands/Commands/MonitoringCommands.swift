@@ -23,8 +23,8 @@ struct HealthCommand: Command {
                 + "for the time of --failing-after, or the daemon does not reply.",
             "degraded: a destination is paused, a record or correction has been pending for the time of "
                 + "--degraded-after, a record became a dead letter in the last 24 hours and its destination has "
-                + "accepted nothing since, records expired in the last 24 hours, a report was refused in the last 15 "
-                + "minutes, a notifier does not deliver, or the store, the configuration or the ledger has a fault.",
+                + "accepted nothing since, records expired in the last 24 hours, a report was refused for lack of space "
+                + "or time in the last 15 minutes, a notifier does not deliver, or the store, the configuration or the ledger has a fault.",
             "unknown: you have no right to see all records. Run issuectl health as root, as the daemon's user, or as a "
                 + "member of a group in Readers= or Operators=.",
             "Exits with 0 if healthy, with 1 if degraded or unknown, and with 2 if failing.",

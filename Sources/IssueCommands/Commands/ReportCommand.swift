@@ -14,7 +14,7 @@ struct ReportCommand: Command {
         "Save records that the daemon does not accept in time; the next issuectl command or reporting program that you "
             + "run sends them")
     static let id = OptionSpecification(
-        "id", value: "KEY", "Store nothing twice in a retry with the same KEY")
+        "id", value: "KEY", "Identify the report, so that a retry with the same KEY stores nothing twice")
     static let standardError = OptionSpecification("stderr", short: "s", "Also print each message to standard error")
 
     static let specification = CommandSpecification(

@@ -9,8 +9,8 @@ struct ShowCommand: Command {
         name: "show", summary: "Show all details of a record, or of a group's newest record", operands: .one("ID"),
         operandSources: [.groups],
         notes: [
-            "For a group, also shows how many of its newest stored records have each fate at each destination: at most "
-                + "1,000, fewer if counting takes too long. If records are pending at a paused destination, the reason is "
+            "For a group, also counts the fates of its newest stored records at each destination. At most 1,000 records "
+                + "are counted, fewer if counting takes too long. If records are pending at a paused destination, the reason is "
                 + "shown."
         ],
         examples: ["issuectl show g92c9da597585468b", "issuectl show g92c9da597585468b --json"])

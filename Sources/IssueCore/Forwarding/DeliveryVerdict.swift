@@ -170,7 +170,7 @@ package enum PauseReason: String, CaseIterable, Hashable, Sendable {
         case .proxyRefuses:
             "The proxy refuses this host, or needs a password: check Proxy=. For a password, leave Proxy= unset and set https_proxy=, or http_proxy= without TLS, to http://USER:PASSWORD@HOST:PORT in the unit's environment."
         case .manyLinesRefused:
-            "The destination refuses the majority of a batch, so nothing is given up: check its last response and the account's limits and field types."
+            "The destination refuses the majority of a batch, so nothing is given up: check the destination's last response and the account's limits and field types."
         case .noCredential: "No credential found: create the file named by Credential=."
         }
     }

@@ -407,7 +407,8 @@ final class StatusRegistry: Sendable {
         status.requests = Int(clamping: forwarder.state.requests)
         status.resent = Int(clamping: forwarder.state.resent)
         status.possibleDuplicates = Int(clamping: forwarder.state.maybeDuplicate)
-        status.bytesToday = Int(clamping: forwarder.state.dayBytes)
+        let sent = DailyBudget(limit: 0, day: forwarder.state.day, bytes: forwarder.state.dayBytes)
+        status.bytesToday = Int(clamping: sent.today(at: Clock.wall).bytes)
         return status
     }
 }

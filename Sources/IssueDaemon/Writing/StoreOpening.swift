@@ -307,7 +307,7 @@ struct StoreLocation {
         case .writableByOthers(let mode):
             throw .unusableLocation(
                 "the folder \(folder) is writable by others (mode \(ValueForm<UInt32>.mode.text(mode & 0o777))); "
-                    + "expected 0700")
+                    + (isAncestor ? "only its owner should have write permission, as with 0755" : "expected 0700"))
         }
     }
 }

@@ -181,17 +181,17 @@ extension MetricFamily {
         },
         MetricFamily(
             "destination_last_success_time", in: .seconds,
-            help: "When the last request succeeded, in seconds since 1970; absent if there is none."
+            help: "When the destination last accepted a line, in seconds since 1970; absent if it accepted none."
         ) { $0.destinations { $0.lastSuccess.map { [MetricSample($0.secondsSince1970)] } ?? [] } },
         MetricFamily("destination_requests", .counter, help: "Requests since the destination was added.") {
             $0.destinations { [MetricSample(Int64($0.requests))] }
         },
         MetricFamily(
-            "destination_records_resent", .counter, help: "Records sent again since the destination was added."
+            "destination_records_resent", .counter, help: "Lines sent again since the destination was added."
         ) { $0.destinations { [MetricSample(Int64($0.resent))] } },
         MetricFamily(
             "destination_records_possibly_duplicate", .counter,
-            help: "Records since the destination was added that it may have received twice."
+            help: "Lines since the destination was added that it may have received twice."
         ) { $0.destinations { [MetricSample(Int64($0.possibleDuplicates))] } },
         MetricFamily("destination_sent_today", in: .bytes, help: "Bytes sent today (UTC), limited by DailyBytes=.") {
             $0.destinations { [MetricSample(Int64($0.bytesToday))] }
@@ -200,7 +200,7 @@ extension MetricFamily {
         {
             $0.notifierCounts(\.delivered)
         },
-        MetricFamily("notifier_events_failed", .counter, help: "Events in messages that were given up.") {
+        MetricFamily("notifier_events_failed", .counter, help: "Events that were given up.") {
             $0.notifierCounts(\.givenUp)
         },
         MetricFamily("notifier_events_waiting", help: "Events that wait for a message or are in an unfinished one.") {

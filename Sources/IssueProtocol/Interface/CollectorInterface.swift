@@ -312,8 +312,8 @@ package enum CollectorInterface {
         )
 
         # Returns at most 200 limits: first those that held back most, then those with the least left. others: the number of
-        # further limits. others_held: how many records these have held back, without the parts of users in a limit that is
-        # counted as a whole. since: when counting began, at most 24 hours ago.
+        # further limits. others_held: how many records these have held back, without entries of single users that are also
+        # counted in an entry for all users. since: when counting began, at most 24 hours ago.
         method Limits() -> (limits: []Limit, others: ?int, others_held: ?int, since: string)
 
         # Returns what is stored, and which records retention removes next: its rules in the order in which they remove records.

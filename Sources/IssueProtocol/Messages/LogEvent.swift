@@ -336,7 +336,8 @@ package struct LogEvent: Hashable, Sendable {
         "Every record of a batch has its fate. Logged with `Level=info`.")
     package static let destinationDeadLetters = LogEvent(
         "destination.dead-letters", "Could not deliver records; they are kept as dead letters",
-        "The destination rejected `count=` records permanently, or they could not be delivered within `RetryFor=`.",
+        "`count=` records, summaries or corrections were given up: the destination rejected them permanently or did not "
+            + "respond to them repeatedly, they were too large, or `RetryFor=` has elapsed.",
         "Read `answer=` and `issuectl dead-letters`, fix the cause, and requeue them.")
     package static let destinationPartiallyRejected = LogEvent(
         "destination.partially-rejected",

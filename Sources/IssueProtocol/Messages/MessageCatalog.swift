@@ -339,8 +339,8 @@ package struct ExplainedReason: Equatable, Sendable {
         ),
         (
             ["many_lines_refused"],
-            "More than 32 lines of a batch were rejected, or lines have been rejected for 5 minutes, and they outnumber "
-                + "the accepted ones. The cause is probably not in the lines, so none is given up. [Priority "
+            "The rejected lines of a batch outnumber the accepted ones, and there are more than 32 of them, or lines have "
+                + "been rejected for 5 minutes. The cause is probably not in the lines, so none is given up. [Priority "
                 + "records](Glossary.md) are still sent. If the number of users whose lines were all accepted is at "
                 + "least the number of users with rejected lines, the rejected lines are given up instead.",
             "Look at the destination's own log, at the account's limits and field types, and at `Type=`."

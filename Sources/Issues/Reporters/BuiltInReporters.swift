@@ -193,7 +193,7 @@ extension StandardErrorLine {
         let now = MonotonicClock.now
         switch throttle.withLock({ $0.decide(key, at: now) }) {
         case .write(omitted: 0): write(report)
-        case .write(let omitted): write("\(text(report)) (\(omitted) similar lines were left out)")
+        case .write(let omitted): write("\(text(report)) (similar lines left out: \(omitted))")
         case .announce: write("\(report.site): further similar lines are left out, except for one per second")
         case .omit: break
         }

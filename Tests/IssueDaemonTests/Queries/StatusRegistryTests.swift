@@ -146,6 +146,24 @@ struct StatusRegistryTests {
         #expect(seen(by: .user(1001), deadLettered: 1) == nil)
     }
 
+    @Test("The bytes of an earlier day do not count as sent today")
+    func bytesToday() throws {
+        let statusRegistry = StatusRegistry(path: "/nowhere/issues.db")
+        let store = statusRegistry.statusWithoutStore(viewer: .everything).store
+        var budget = DailyBudget(limit: 0)
+        budget.sent(100, at: Clock.wall)
+        func seen(_ day: Int64) -> Int? {
+            var state = DestinationRow.State()
+            (state.day, state.dayBytes) = (day, budget.bytes)
+            statusRegistry.update(StatusRegistry.Forwarder(name: "d", view: ForwardingView(state: .idle), state: state))
+            let figures = StoreReader.DestinationFigures(name: "d", kind: "logz", ledger: Ledger())
+            return statusRegistry.status(.init(store: store, received: 0, ledgers: [figures]), viewer: .everything)
+                .destinations.first?.bytesToday
+        }
+        #expect(seen(budget.day) == 100)
+        #expect(seen(budget.day - 1) == 0)
+    }
+
     @Test("Users who see all records learn when pending records last expired, others do not")
     func lastExpired() {
         let statusRegistry = StatusRegistry(path: "/nowhere/issues.db")
