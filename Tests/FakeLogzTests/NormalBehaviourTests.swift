@@ -103,7 +103,7 @@ struct NormalBehaviourTests {
         }
     }
 
-    @Test("A body of more than 10 MB gets 413, and the connection stays open")
+    @Test("A body of more than 10 MiB gets 413, and the connection stays open")
     func bodyLimit() throws {
         try listening { fake in
             let client = try RawClient(port: fake.port)

@@ -54,7 +54,7 @@ struct ListTests {
         #expect(slow.code == .tryAgain && slow.calls.count == 1)
     }
 
-    @Test("Lists of muted or resolved issues show the note and who set the state, and of mutes also the end")
+    @Test("Lists of muted or resolved issues show the note and who set the state; of muted ones, the end, too")
     func states() {
         let change = #""regressed":false,"changed":{"uid":7,"at":"2026-11-21T10:00:00.000Z","note":"Ticket\n4711"}"#
         let noted = Fixtures.diskGroup.replacing(#""regressed":false"#, with: change)

@@ -266,7 +266,7 @@ extension PagingOptions {
             store.bytes == nil
         else { return nil }
         return
-            "you see only the records of your own user (none if that is nobody or a dynamic user): only root, the "
+            "you see only the records of your own user (none for the user nobody and for dynamic users): only root, the "
             + "daemon's user and the groups in Operators= and Readers= (issued.conf) see all"
     }
 }
@@ -367,7 +367,7 @@ enum AbbreviatedID {
             && digits.allSatisfy("0123456789abcdef".utf8.contains)
     }
 
-    /// Returns the ids that begin with `id` among those of the 10,000 most recently active groups.
+    /// Returns the ids that begin with `id` among those of the most recently active groups, at most 10,000.
     private static func groups(_ id: String, _ collector: Collector) throws(CommandFailure) -> [String] {
         var (found, pages): ([String], Int) = ([], 0)
         try collector.eachPage(CollectorCalls.list) {

@@ -142,7 +142,8 @@ final class AnnouncementLogger: Sendable {
 
     private func write(_ suppressed: SuppressedAnnouncements) {
         guard !suppressed.isEmpty else { return }
-        // The counts by user id, and the number of other users. For example, `1001: 140, 1002: 3, 2 more`.
+        // The counts by user id, and the number of other users, such as `1001: 140, 1002: 9, 1003: 5, 1004: 4, 1005: 3,
+        // 2 more`.
         let users =
             suppressed.users.map { "\($0.uid): \($0.count)" }
             + (suppressed.otherUsers > 0 ? ["\(suppressed.otherUsers) more"] : [])

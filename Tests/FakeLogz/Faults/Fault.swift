@@ -16,11 +16,11 @@ package enum Fault: Hashable, Sendable {
     case drip(Duration)
     /// The given response, after the request was read. No lines are accepted.
     case status(Int, headers: [HTTPField], body: String)
-    /// The first `after` requests of the plan are not affected. All tokens are invalid for the requests after them, as
-    /// often as the step applies.
+    /// The first `after` requests of the plan are not affected. For the requests after them, as many as the step has
+    /// `times`, all tokens are invalid.
     case authFlip(after: Int)
     case tooLargeLate
-    /// A 413 before the body is read. Then the connection is reset or, without `reset`, closed in order.
+    /// A 413 before the body is read. Then the connection is reset or, without `reset`, closed without a reset.
     case tooLargeEarly(reset: Bool)
     case tooLargeAbove(bytes: Int)
     /// Lines that contain this text count as malformed.
@@ -99,7 +99,8 @@ package enum Fault: Hashable, Sendable {
         return nth > after
     }
 
-    /// Whether each request that the fault affects gets no response, or one that is not HTTP.
+    /// Whether every request to which a step with the fault applies gets no response, or one that is not HTTP. `false`
+    /// for `resetOn`, which leaves only requests with its text unanswered.
     var leavesUnanswered: Bool {
         switch self {
         case .down, .blackhole, .flap, .acceptSilent, .readSilent, .resetMidBody, .resetBeforeAnswer, .garbage: true

@@ -13,7 +13,7 @@ struct CheckpointPolicyTests {
         #expect(pace.next(walPages: 100, reportsWait: false) == .none)
     }
 
-    @Test("The WAL is checkpointed after the commit of the waiting reports, but not later")
+    @Test("If reports wait, a checkpoint is postponed until after one commit, but not longer")
     func waitingReports() {
         var pace = CheckpointPolicy(pages: 100)
         #expect(pace.next(walPages: 99, reportsWait: true) == .none)

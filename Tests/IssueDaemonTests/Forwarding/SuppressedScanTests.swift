@@ -42,7 +42,7 @@ struct SuppressedScanTests {
         }
     }
 
-    /// Sends some priority records ahead. The others count as refused.
+    /// Sends about half of the first 100 priority records ahead. The others of them count as refused.
     private func sendAhead(_ fixture: ScanFixture) throws {
         // Any record can be a priority record here, even one that the limits would suppress.
         try fixture.execute("INSERT OR IGNORE INTO express SELECT id, 1 FROM records WHERE id % 83 = 0")

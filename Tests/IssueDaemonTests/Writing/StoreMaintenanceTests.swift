@@ -101,7 +101,7 @@ struct StoreMaintenanceTests {
         }
     }
 
-    @Test("A user with many issues of one record each costs others no records, even once these records are removed")
+    @Test("A user with many issues of one record each costs others no records, even after the user's own are removed")
     func manyIssues() throws {
         try ScanFixture.withPath { path in
             let fixture = try Fixture(path)
@@ -190,7 +190,7 @@ struct StoreMaintenanceTests {
             let fixture = try Fixture(path)
             try fixture.forgetAll()
             var retention = RetentionSettings(keepFree: 0)
-            // On a small file system, few free pages are returned, too.
+            // On a small file system, even a few free pages are returned.
             retention.fileSystemBytes = 4 << 20
             var maintenance = StoreMaintenance(folder: fixture.folder, removed: {}, log: .silent)
             var now = Clock.monotonic
