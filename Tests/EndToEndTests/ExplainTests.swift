@@ -83,7 +83,10 @@ struct ExplainTests {
 
             let muted = SetStateParameters(group: group, state: .muted)
             _ = try client.call(.setState, muted, returning: SetStateReply.self)
-            #expect(try explain(secret, client).destinations.map(\.reason) == ["muted"])
+            let ofMuted = try explain(
+                record("Login of bob@example.net failed, password=x9", severity: .critical), client)
+            #expect(ofMuted.destinations.map(\.reason) == ["muted"])
+            #expect(ofMuted.notifiers.map(\.reason) == ["muted", "muted"])
             var own = record("Own")
             own.reportable = false
             #expect(try explain(own, client).destinations.map(\.reason) == ["not_reportable"])

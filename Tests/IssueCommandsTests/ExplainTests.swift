@@ -195,11 +195,24 @@ struct ExplainTests {
         #expect(issuectl(["explain", "a b"], .reply(reply)).output.contains(origin))
     }
 
-    @Test("If a record causes no event for a notifier, the notifier is listed as not notified, with the reason")
-    func noEvent() {
-        let reply = Self.forecast.replacingOccurrences(of: #""reason":"Severity""#, with: #""reason":"no_event""#)
-        let reason = "not notified: the issue would be neither new nor regressed, and the record is not critical"
-        #expect(issuectl(["explain", "a b"], .reply(reply)).output.contains("  chat    \(reason)\n"))
+    @Test(
+        "If a record causes no event for a notifier, the notifier is listed as not notified, with the reason",
+        arguments: [
+            ("no_event", "the issue would be neither new nor regressed, and the record is not critical"),
+            ("muted", "the issue is muted"),
+        ])
+    func noEvent(reason: String, text: String) {
+        let reply = Self.forecast.replacingOccurrences(of: #""reason":"Severity""#, with: "\"reason\":\"\(reason)\"")
+        #expect(issuectl(["explain", "a b"], .reply(reply)).output.contains("  chat    not notified: \(text)\n"))
+    }
+
+    @Test("A limit that has something left, but not for this user, is said to be used up by the user")
+    func share() {
+        #expect(issuectl(["explain", "a b"], .reply(Self.forecast)).output.contains("summarised: application rate\n"))
+        let left = Self.forecast.replacingOccurrences(
+            of: #""limit":"application_rate","available":0"#, with: #""limit":"application_rate","available":7"#)
+        let line = "summarised: application rate (the user has used up their share)\n"
+        #expect(issuectl(["explain", "a b"], .reply(left)).output.contains(line))
     }
 
     @Test("If an application has too many new issues, the message is said to join the overflow issue")

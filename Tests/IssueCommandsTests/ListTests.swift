@@ -317,7 +317,7 @@ struct ListTests {
         let status = Fixtures.status().replacing("\"bytes\":15728640,", with: "")
         let outcome = issuectl(["list"], .reply(Fixtures.groups()), .reply(status))
         #expect(outcome.code == .success && outcome.output == "No issues.\n")
-        #expect(outcome.errors.hasPrefix("issuectl: you see only the records of your own user (none if"))
+        #expect(outcome.errors.hasPrefix("issuectl: you see only the records of your own user (none for the"))
         #expect(issuectl(["list", "--json"], .reply(Fixtures.groups())).calls.count == 1)
     }
 }

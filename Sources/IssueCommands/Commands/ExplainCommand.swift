@@ -388,7 +388,10 @@ enum ForecastText {
         case ("withheld", "muted"): "withheld: the issue is muted"
         case ("withheld", "not_reportable"): "withheld: the sender asked not to forward it"
         case (let outcome, let reason?):
+            // All users together have something left, but not this user.
             "\(outcome): \(SuppressionReason(rawValue: reason)?.label ?? reason)"
+                + (destination.limits.contains { $0.limit == reason && $0.available > 0 }
+                    ? " (the user has used up their share)" : "")
         }
     }
 
@@ -397,6 +400,7 @@ enum ForecastText {
         switch notifier.reason {
         case "no_event":
             return "not notified: the issue would be neither new nor regressed, and the record is not critical"
+        case "muted": return "not notified: the issue is muted"
         case "silenced": return "silenced by \(notifier.silence ?? "a silence")"
         case let reason?: return "not notified because of \(reason)="
         case nil: return "not notified"

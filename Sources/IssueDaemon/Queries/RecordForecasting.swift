@@ -185,7 +185,9 @@ struct RecordForecasting {
         let silence = try reader.effectiveSilences(at: now).first { $0.silence.covers(event, at: now) }
         return settings.notifiers.map { name, filter in
             if event.kinds.isEmpty {
-                return ForecastNotifier(notifier: name, isNotified: false, reason: "no_event")
+                // A record of a muted group causes no event, not even if it is critical.
+                let reason = preview.effect == .silence ? "muted" : "no_event"
+                return ForecastNotifier(notifier: name, isNotified: false, reason: reason)
             }
             if let key = filter.exclusion(of: event) {
                 return ForecastNotifier(notifier: name, isNotified: false, reason: key)

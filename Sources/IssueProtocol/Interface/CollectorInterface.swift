@@ -242,8 +242,8 @@ package enum CollectorInterface {
         # muted, or the limit that holds it back, as in Suppression.
         type ForecastDestination (destination: string, outcome: string, reason: ?string, limits: []ForecastLimit)
 
-        # Whether a notifier would report a record. reason: the key of its section that excludes the record, no_event if the
-        # record changes nothing, or silenced; silence is then the id of the silence.
+        # Whether a notifier would report a record. reason: the key of its section that excludes the record, muted if its group
+        # is, no_event if the record changes nothing, or silenced; silence is then the id of the silence.
         type ForecastNotifier (notifier: string, notified: bool, reason: ?string, silence: ?string)
 
         # Stores 1 to 1,000 records durably, then replies with one receipt per record, in order. An invalid record does

@@ -172,7 +172,8 @@ package struct ForecastNotifier: Equatable, JSONObjectCodable, Sendable {
     /// Whether the notifier would report the record.
     package var isNotified: Bool
     /// The reason why the notifier does not report the record: the key of its section that excludes the record, such as
-    /// `Severity`; `no_event` if ``RecordForecast/events`` is empty; or `silenced`. Nil if the notifier reports it.
+    /// `Severity`; `muted`; `no_event` if ``RecordForecast/events`` is empty for another reason; or `silenced`. Nil if
+    /// the notifier reports it.
     package var reason: String?
     /// The id of the silence that covers the record; nil unless the reason is `silenced`.
     package var silence: String?
