@@ -280,7 +280,7 @@ package enum CollectorInterface {
         # further occurrences after which a mute ends. until_newer_version: the state ends with a record from a version of
         # the application that is newer than all known when this is set. resolved_in: only this version and later ones
         # reopen the group. resolved_in_next: only the next declared deployment and later ones do. Without any of these,
-        # the next record reopens a resolved group. note: a text of at most 1024 bytes, which is in changed until the
+        # the next record reopens a resolved group, and a mute lasts until the state is set again. note: a text of at most 1024 bytes, which is in changed until the
         # state changes again, and also while the group is regressed. If note is absent, a group that is already in this
         # state keeps its note, unless the state is open. An empty note removes the note.
         method SetState(
@@ -336,7 +336,7 @@ package enum CollectorInterface {
         # destination is no longer configured.
         method Requeue(destination: ?string, records: ?[]string) -> (count: int, left: int)
 
-        # Waits until the record has a fate other than pending, or until the timeout.
+        # Waits until no fate of the record (with destination: its fate there) is pending, or until the timeout.
         method Await(id: string, destination: ?string, timeout: ?int) -> (fates: []DestinationFate)
 
         # Merges groups of one application, including their future records. The merge stays in effect until SplitGroup or
