@@ -387,9 +387,9 @@ struct HelpTests {
                 that was answered with an error as a whole, for example because the call was
                 invalid or the disk was full.
 
-                For each destination, the ledger counts the records received since the
-                destination was added, by fate. It balances if the fates add up to the number
-                received.
+                For each destination, the ledger counts, by fate, the records received since the
+                destination was added and, with Backlog=all, those stored before. It balances if
+                the fates add up to the number received.
 
                 Held back since the last summary counts the records above a limit that no
                 summary has reported yet, so the section disappears after a flood. issuectl

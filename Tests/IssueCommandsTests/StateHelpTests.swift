@@ -37,7 +37,8 @@ struct StateHelpTests {
                 does not have a lower number. If no deployment was declared, versions are
                 compared by their numbers; a version that is not a number counts as later if it
                 differs, unless its first report was the most recent when the issue was
-                resolved; with --in, it must also have been first reported later.
+                resolved. With --in, it instead counts as later if it was first reported after
+                VERSION.
 
                 If the command can't process one of several arguments, such as an id that does
                 not exist, the others are still processed, and the exit status is 1.

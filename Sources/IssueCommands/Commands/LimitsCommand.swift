@@ -5,7 +5,8 @@ import UnixIO
 
 /// `issuectl limits`: shows what each limit has left and what it has held back.
 struct LimitsCommand: Command {
-    static let all = OptionSpecification("all", "Show all limits that the daemon returns, not only the first 20")
+    static let all = OptionSpecification(
+        "all", "Show all limits that the daemon returns, not only the 20 that held back most")
 
     static let specification = CommandSpecification(
         name: "limits", summary: "Show what each limit has left and what it has held back",

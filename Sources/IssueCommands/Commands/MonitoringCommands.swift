@@ -20,7 +20,7 @@ struct HealthCommand: Command {
         notes: [
             "Prints healthy, degraded, failing or unknown, and the reasons.",
             "failing: reports are refused now, the database cannot be opened, a record or correction has been pending "
-                + "for the time of --failing-after, or the daemon does not reply.",
+                + "for the time of --failing-after, or the daemon is not reachable or does not reply.",
             "degraded: a destination is paused, a record or correction has been pending for the time of "
                 + "--degraded-after, a record became a dead letter in the last 24 hours and its destination has "
                 + "accepted nothing since, records expired in the last 24 hours, a report was refused for lack of space "
@@ -89,8 +89,8 @@ struct MetricsCommand: Command {
         name: "metrics", summary: "Print metrics in the text format of OpenMetrics or Prometheus",
         sections: [("Options", [format, output, CommonOptions.shortTimeout])],
         notes: [
-            "If the daemon is not reachable, the only metric is issued_up with the value 0, and the exit status is 69. "
-                + "Users without the right to see all records get only issued_up, issued_build_info and "
+            "If the daemon is not reachable or does not reply, the only metric is issued_up with the value 0, and the "
+                + "exit status is 69. Users without the right to see all records get only issued_up, issued_build_info and "
                 + "issued_start_time_seconds.",
             "The systemd timer issued-metrics.timer writes the metrics to the folder of node_exporter's textfile "
                 + "collector every minute.",

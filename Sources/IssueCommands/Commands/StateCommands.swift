@@ -15,8 +15,8 @@ struct ResolveCommand: StateCommand {
                 + "without the fix do not reopen the issue. A version counts as later if it was deployed later "
                 + "(issuectl deploy) and does not have a lower number. If no deployment was declared, versions are "
                 + "compared by their numbers; a version that is not a number counts as later if it differs, unless its "
-                + "first report was the most recent when the issue was resolved; with --in, it must also have been "
-                + "first reported later.",
+                + "first report was the most recent when the issue was resolved. With --in, it instead counts as later "
+                + "if it was first reported after VERSION.",
             severalNote,
         ],
         examples: [
