@@ -23,8 +23,9 @@ struct HealthCommand: Command {
                 + "for the time of --failing-after, or the daemon is not reachable or does not reply.",
             "degraded: a destination is paused, a record or correction has been pending for the time of "
                 + "--degraded-after, a record became a dead letter in the last 24 hours and its destination has "
-                + "accepted nothing since, records expired in the last 24 hours, a report was refused for lack of space "
-                + "or time in the last 15 minutes, a notifier does not deliver, or the store, the configuration or the ledger has a fault.",
+                + "accepted nothing since, records expired in the last 24 hours, a report was refused for lack of "
+                + "space or time in the last 15 minutes, a notifier does not deliver, or the store, the configuration "
+                + "or the ledger has a fault.",
             "unknown: you have no right to see all records. Run issuectl health as root, as the daemon's user, or as a "
                 + "member of a group in Readers= or Operators=.",
             "Exits with 0 if healthy, with 1 if degraded or unknown, and with 2 if failing.",
@@ -90,8 +91,8 @@ struct MetricsCommand: Command {
         sections: [("Options", [format, output, CommonOptions.shortTimeout])],
         notes: [
             "If the daemon is not reachable or does not reply, the only metric is issued_up with the value 0, and the "
-                + "exit status is 69. Users without the right to see all records get only issued_up, issued_build_info and "
-                + "issued_start_time_seconds.",
+                + "exit status is 69. Users without the right to see all records get only issued_up, "
+                + "issued_build_info and issued_start_time_seconds.",
             "The systemd timer issued-metrics.timer writes the metrics to the folder of node_exporter's textfile "
                 + "collector every minute.",
         ],

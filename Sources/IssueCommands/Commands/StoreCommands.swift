@@ -156,7 +156,8 @@ struct PurgeCommand: Command {
         hasTimeout: false,
         notes: [
             "Erases the records that match all filter options, and lists where copies may remain. At least one filter "
-                + "option is required. Asks for confirmation; without a terminal, or with --json or --ndjson, --yes is required. "
+                + "option is required. Asks for confirmation; without a terminal, or with --json or --ndjson, --yes is "
+                + "required. "
                 + FilterOptions.timeNote
         ],
         examples: ["issuectl purge --user 1001 --dry-run", "issuectl purge --app shop --until 2026-11-01 --yes"])
