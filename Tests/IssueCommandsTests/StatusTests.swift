@@ -92,7 +92,7 @@ struct StatusTests {
                   Next attempt    in 20 s
                   Last answer     401
                   Last success    2026-11-21T09:59:00.000Z (2 h 1 min ago)
-                  Traffic         2,500 requests, 3 lines sent again, 2 records perhaps received twice, 1.5 MiB today
+                  Traffic         2,500 requests, 3 lines sent again, 2 lines perhaps received twice, 1.5 MiB today
 
                 Destination archive (ClickHouse)
                   State    idle

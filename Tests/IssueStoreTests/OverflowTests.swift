@@ -136,7 +136,7 @@ struct OverflowTests {
                 let writer = try store.writer()
                 let variants = [record("one"), record("one", version: "2"), record("one", version: "3")]
                 let records = variants + [record("two"), record("three 3"), record("two")]
-                // The same batch again, so that the writer knows its series by their numbers.
+                // The same submission is committed each time, so that the writer finds its series in the cache.
                 let submission = try Submission(of: records)
                 let costs = ReportCost.of(records: 6, bytes: 0, newSeries: 6, overflowed: 0)
                 #expect(writer.cost(of: submission) == costs)
@@ -189,7 +189,7 @@ struct OverflowTests {
         }
     }
 
-    @Test("What the subordinate ids of a user have too many of is reported as that of the user")
+    @Test("An overflow that a user's subordinate ids cause is reported with the uid of that user")
     func reportsAccountableUser() throws {
         try TemporaryStore.with { store in
             store.settings.limits = limited(groups: 1, series: 2, names: 1)
@@ -218,7 +218,7 @@ struct OverflowTests {
         }
     }
 
-    @Test("A new group above only the limit on series is reported as too many series, and one above both as a group")
+    @Test("A new group above only the limit on series is reported as too many series, above both as too many groups")
     func reportsExceededLimit() throws {
         try TemporaryStore.with { store in
             store.settings.limits = limited(groups: 3, series: 2)

@@ -130,7 +130,7 @@ struct StatusPage {
         var traffic = Quantity.text(destination.requests, "request")
         if destination.resent > 0 { traffic += ", \(Quantity.text(destination.resent, "line")) sent again" }
         if destination.possibleDuplicates > 0 {
-            traffic += ", \(Quantity.text(destination.possibleDuplicates, "record")) perhaps received twice"
+            traffic += ", \(Quantity.text(destination.possibleDuplicates, "line")) perhaps received twice"
         }
         let fields: [(name: String, value: String?)] = [
             ("State", destination.state.rawValue + (destination.reason.map { ": \($0)" } ?? "")),

@@ -152,7 +152,7 @@ extension MetricFamily {
         },
         MetricFamily(
             "destination_records_received", .counter,
-            help: "Records since the destination was added, excluding those that a purge has erased."
+            help: "Records since the destination was added (with Backlog=all, all), without purged ones."
         ) { $0.destinations { [MetricSample($0.ledger.received)] } },
         MetricFamily("destination_ledger_balanced", help: "1 if every record has exactly one fate, otherwise 0.") {
             $0.destinations { [MetricSample($0.balances ? 1 : 0)] }

@@ -79,7 +79,8 @@ public struct DestinationStatus: Equatable, Sendable {
 }
 
 extension DestinationStatus {
-    /// The number of records since the destination was added, without those that a purge has erased. If ``balances`` is
+    /// The number of records received since the destination was added and, with `Backlog=all`, of those stored before,
+    /// without those that a purge has erased. If ``balances`` is
     /// `true`, it equals the sum of all outcomes.
     public var received: Int { Int(clamping: ledger.received) }
 
@@ -133,7 +134,7 @@ extension DestinationStatus: JSONObjectCodable {
 public enum DestinationState: String, CaseIterable, Sendable {
     /// Nothing is pending, a batch is being filled, or the destination is no longer configured.
     case idle
-    /// A request is in flight.
+    /// A request is in flight, or a batch is being prepared or its outcome stored.
     case sending
     /// Records wait for the send rate or for the next attempt, or a failed request is being repeated.
     case waiting

@@ -288,7 +288,8 @@ extension ForwardingOutbox {
         (row.id(0), LedgerChanges.Sum(records: row.int64(1), occurrences: row.int64(2)))
     }
 
-    /// Returns, per account, the number of records from row `first` to row `last` that are not sent outside the scan.
+    /// Returns, per account, the number of records from row `first` to row `last` that the scan is to send, that is,
+    /// without those in `singles`.
     private func waiting(_ first: RowID, _ last: RowID, _ destination: Int64) throws(SQLiteError) -> [AccountSum] {
         guard first <= last else { return [] }
         return try connection.all(

@@ -71,7 +71,7 @@ struct MemoryPressureTests {
         #expect(memory.messageCut == nil)
     }
 
-    @Test("Unread replies are cut off above the memory for replies")
+    @Test("If replies exceed their memory limit, unread ones are cut off")
     func replies() throws {
         var memory = makePressure()
         memory.changed(replies: 1000)

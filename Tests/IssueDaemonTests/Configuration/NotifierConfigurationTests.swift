@@ -262,7 +262,7 @@ struct NotifierConfigurationTests {
         #expect(paused.first?.settings.url?.origin == "first:443")
     }
 
-    @Test("An error of a notifier is a general fault if a destination of the files is not used because of the error")
+    @Test("An error of a notifier is a configuration fault if it keeps a new destination from being used")
     func lacksDestination() throws {
         let folder = try ConfigurationFolder()
         func kinds(_ text: String) throws -> [StoreFaultKind] {
