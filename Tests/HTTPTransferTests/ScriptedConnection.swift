@@ -67,7 +67,7 @@ final class ScriptedConnection {
         return bytes
     }
 
-    /// Reads and discards until the client closes.
+    /// Reads and discards until the client closes, or sends nothing for five seconds.
     func readToEnd() {
         repeat { unread.removeAll() } while readMore()
     }
@@ -78,7 +78,7 @@ final class ScriptedConnection {
         write(lines.joined(separator: "\r\n"))
     }
 
-    /// Sends a text. Returns `false` if the client has gone.
+    /// Sends a text. Returns `false` if the client has gone, or reads nothing for five seconds.
     @discardableResult
     func write(_ text: String) -> Bool {
         var bytes = Array(text.utf8)[...]

@@ -213,7 +213,8 @@ package struct MutedRows: Equatable, Sendable {
         return next < ranges.count && ranges[next].contains(row)
     }
 
-    /// The end of the last range, which is the highest possible row while the group is muted; nil without ranges.
+    /// The end of the last range; nil without ranges. While the group is muted, the range has no end yet, so this is
+    /// `RowID.max`.
     package var last: RowID? { ranges.last?.upperBound }
 }
 
