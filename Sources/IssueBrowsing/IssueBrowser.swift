@@ -221,7 +221,7 @@ extension IssueBrowser {
         let reply = try await call(CollectorCalls.histogram, parameters) { error in
             guard case .refused(.invalidFilter("bucket", let reason)) = error else { return IssueDeliveryError(error) }
             return IssueDeliveryError(
-                .refused, "Invalid bucket length \(bucket): \(reason). Without a since, the time range is 24 hours.")
+                .refused, "Invalid bucket length \(bucket): \(reason). Without `since`, the time range is 24 hours.")
         }
         return Histogram(start: reply.start, bucket: bucket, series: reply.series)
     }

@@ -133,7 +133,7 @@ struct BrowserTests {
                 #expect(error?.code == .refused)
                 let beginning = "Invalid bucket length \(bucket): "
                 #expect(error?.message.hasPrefix(beginning) == true)
-                #expect(error?.message.hasSuffix(". Without a since, the time range is 24 hours.") == true)
+                #expect(error?.message.hasSuffix(". Without `since`, the time range is 24 hours.") == true)
             }
             #expect(try await browser.histogram(bucket: .seconds(120)).series.first?.counts.count == 721)
         }

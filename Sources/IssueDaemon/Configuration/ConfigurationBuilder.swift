@@ -52,7 +52,8 @@ struct ConfigurationBuilder {
         configuration.notifiers.removeAll { $0.name == name }
         configuration.misconfiguredNotifiers += clashing
         guard !configuration.misconfiguredNotifiers.contains(where: { $0.name == name }) else {
-            return addProblem(section.location, "Two notifiers are named “\(name)”; rename one of them.", section)
+            return addProblem(
+                section.location, "Two notifiers are named “\(name)”, so neither is used; rename one of them.", section)
         }
         if let notifier {
             configuration.notifiers.append(notifier)

@@ -97,7 +97,7 @@ struct NotifierConfigurationTests {
             ),
             (
                 "[Notify]\nURL=https://h/\n[Notify webhook]\nURL=https://h/",
-                "a.conf:3: Two notifiers are named “webhook”; rename one of them."
+                "a.conf:3: Two notifiers are named “webhook”, so neither is used; rename one of them."
             ),
             (
                 "[Notify a]\nURL=https://h/\nURLCredential=x",
