@@ -211,6 +211,20 @@ struct CommandContext {
         return failure
     }
 
+    /// Ends a command with several arguments: with `--json`, prints their results as one document, unless `forEach` ended
+    /// early without a result. The result of a single argument has been printed already.
+    ///
+    /// - Throws: `failure`, the one that `forEach` returned, or the failure to print.
+    func finish(
+        _ arguments: [String], _ member: String, _ results: [[UInt8]], _ failure: CommandFailure?
+    ) throws(CommandFailure) {
+        let wasProcessed = failure.map { $0.code == .refused } ?? true
+        if format == .json, arguments.count > 1, wasProcessed || !results.isEmpty {
+            try print(json: PrettyJSON.document(member, results))
+        }
+        if let failure { throw failure }
+    }
+
     /// Prints a message to standard error, on one line.
     func warn(_ message: String) {
         output.writeError(Array("issuectl: \(TerminalSanitizer.line(message))\n".utf8))

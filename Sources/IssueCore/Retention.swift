@@ -514,7 +514,7 @@ package struct UnreferencedSeries: Equatable, Sendable {
     /// - Parameters:
     ///   - maxSize: The maximum size of the database, in bytes.
     ///   - users: Maps user ids to accountable users.
-    package func users(maxSize: Int64, _ users: AccountableUsers = AccountableUsers()) -> Set<UInt32> {
+    package func users(maxSize: Int64, _ users: AccountableUsers) -> Set<UInt32> {
         var sums: [UInt32: Int64] = [:]
         for (user, bytes) in bytes { sums[users.owner(of: user), default: 0] += bytes }
         return Set(bytes.keys.filter { sums[users.owner(of: $0), default: 0] > max(maxSize / 1024, Self.allowance) })

@@ -423,13 +423,16 @@ struct RetentionTests {
                 WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 40)
                 INSERT INTO producers SELECT 7 + (i > 30), CAST(printf('%016d', i) AS BLOB), x'01', 1000 - i FROM n;
                 """)
-            try ProducerTable.removeExcess(maxPerUser: 20, maxTotal: 100, on: writer.connection)
+            try ProducerTable.removeExcess(
+                maxPerUser: 20, maxTotal: 100, of: AccountableUsers(), on: writer.connection)
             #expect(try counts() == [20, 10])
             #expect(try shell.number("SELECT max(used_at) FROM producers WHERE uid = 7") == 999)
             #expect(try shell.number("SELECT min(used_at) FROM producers WHERE uid = 7") == 980)
-            try ProducerTable.removeExcess(maxPerUser: 20, maxTotal: 18, on: writer.connection)
+            try ProducerTable.removeExcess(
+                maxPerUser: 20, maxTotal: 18, of: AccountableUsers(), on: writer.connection)
             #expect(try counts() == [8, 10])
-            try ProducerTable.removeExcess(maxPerUser: 20, maxTotal: 18, on: writer.connection)
+            try ProducerTable.removeExcess(
+                maxPerUser: 20, maxTotal: 18, of: AccountableUsers(), on: writer.connection)
             #expect(try counts() == [8, 10])
         }
     }

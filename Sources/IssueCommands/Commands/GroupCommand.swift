@@ -218,11 +218,7 @@ struct GroupCommand: Command {
                 changed.append((group.id, json))
             }
         }
-        let wasProcessed = failure.map { $0.code == .refused } ?? true
-        if context.format == .json, ids.count > 1, wasProcessed || !changed.isEmpty {
-            try context.print(json: PrettyJSON.document("groups", changed.map(\.json)))
-        }
-        if let failure { throw failure }
+        try context.finish(ids, "groups", changed.map(\.json), failure)
     }
 
     private func groups(_ groups: [IssueGroup]) -> [String] {

@@ -167,11 +167,7 @@ extension StateCommand {
             default: try context.print(answer) { [line($0.group, now: context.now)] }
             }
         }
-        let wasProcessed = failure.map { $0.code == .refused } ?? true
-        if context.format == .json, groups.count > 1, wasProcessed || !changed.isEmpty {
-            try context.print(json: PrettyJSON.document("groups", changed))
-        }
-        if let failure { throw failure }
+        try context.finish(groups, "groups", changed, failure)
     }
 
     private func set(

@@ -1,4 +1,4 @@
-package import IssueProtocol
+import IssueProtocol
 
 /// A bucket of tokens that refills with log time.
 ///
@@ -173,39 +173,4 @@ package struct Rate: Hashable, Sendable {
 
     /// Returns the number of the period that contains a time, counted from the origin of log time.
     func window(at now: RecordLogInstant) -> Int64 { now.milliseconds.flooredQuotient(by: windowLength) }
-}
-
-/// The stored state of one group for one destination.
-package struct GroupRow: Equatable, Sendable {
-    package var group: GroupID
-    package var account: AccountID
-    /// The row id of the newest evaluated record. If not all groups fit into memory when forwarding starts, the groups
-    /// with the newest records are loaded.
-    package var lastRecord: RowID
-    /// The number of occurrences in the records evaluated so far.
-    package var occurrences: Int64
-    /// The number of records suppressed since the last one that was sent.
-    package var suppressedBefore: Int64
-    /// The sequence number of the open window or, if none is open, of the last summary, by reason.
-    package var sequences: [SuppressionReason: Int64]
-    /// The level of the group's bucket, in tokens; nil if the bucket is unlimited.
-    package var level: Double?
-    /// The capacity of the bucket, in tokens; nil if it was not stored or the bucket is unlimited.
-    package var maxLevel: Double?
-    package var at: RecordLogInstant
-
-    package init(
-        group: GroupID, account: AccountID, lastRecord: RowID, occurrences: Int64, suppressedBefore: Int64,
-        sequences: [SuppressionReason: Int64], level: Double?, maxLevel: Double? = nil, at: RecordLogInstant
-    ) {
-        self.group = group
-        self.account = account
-        self.lastRecord = lastRecord
-        self.occurrences = occurrences
-        self.suppressedBefore = suppressedBefore
-        self.sequences = sequences
-        self.level = level
-        self.maxLevel = maxLevel
-        self.at = at
-    }
 }

@@ -192,7 +192,7 @@ struct ProducerTable {
     ///   - connection: The writer's connection, in a transaction.
     static func removeExcess(
         maxPerUser: Int64 = ProducerTable.maxPerUser, maxTotal: Int64 = ProducerTable.maxTotal,
-        of users: AccountableUsers = AccountableUsers(), on connection: DatabaseConnection
+        of users: AccountableUsers, on connection: DatabaseConnection
     ) throws(SQLiteError) {
         let total = try connection.integer("SELECT count(*) FROM producers INDEXED BY producers_by_use")
         guard total > min(maxPerUser, maxTotal) else { return }

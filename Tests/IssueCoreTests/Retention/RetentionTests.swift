@@ -142,7 +142,7 @@ struct RetentionTests {
         unreferenced.add(keyBytes: 0, of: 6)
         #expect(retention.next(crowded(unreferenced)) == .collect([6]))
         unreferenced.remove([6])
-        #expect(unreferenced.users(maxSize: 1 << 20) == [])
+        #expect(unreferenced.users(maxSize: 1 << 20, AccountableUsers()) == [])
     }
 
     @Test("Series without records of all ids of a user are counted together")
@@ -228,10 +228,10 @@ struct RetentionTests {
     func allowance() {
         var unreferenced = UnreferencedSeries()
         unreferenced.add(keyBytes: 1 << 19, of: 5)
-        #expect(unreferenced.users(maxSize: 1 << 30) == [5])
-        #expect(unreferenced.users(maxSize: 2 << 30) == [])
+        #expect(unreferenced.users(maxSize: 1 << 30, AccountableUsers()) == [5])
+        #expect(unreferenced.users(maxSize: 2 << 30, AccountableUsers()) == [])
         unreferenced.add(unreferenced)
-        #expect(unreferenced.users(maxSize: 2 << 30) == [5])
+        #expect(unreferenced.users(maxSize: 2 << 30, AccountableUsers()) == [5])
     }
 
     @Test("Series without records are not removed if records are removed only because of their age")

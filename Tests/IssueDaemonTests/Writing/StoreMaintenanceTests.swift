@@ -154,7 +154,7 @@ struct StoreMaintenanceTests {
             try fixture.forgetAll()
             next = 0
             while let series = next { next = try fixture.writer.countUnreferencedSeries(above: series, &estimate) }
-            #expect(estimate.users(maxSize: 0) == [Fixture.many])
+            #expect(estimate.users(maxSize: 0, AccountableUsers()) == [Fixture.many])
             // As after a restart, maintenance has no count of the series without records.
             try fixture.commit([IssueRecord(message: "next")], uid: Fixture.often)
             try fixture.writer.closeOpenRange()
